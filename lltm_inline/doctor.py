@@ -17,7 +17,7 @@ from typing import Literal
 
 from .base.above import Shown
 from .base.arguments import plural, shown
-from .base.packages import environment_command, install_command, pip_command
+from .base.packages import OF_LABS, OF_WORKERS, environment_command, install_command, missing_of, pip_command
 from .base.processors import processors
 from .compiling import cache
 from .compiling.nvcc import find_cuda, find_nvcc, has_driver
@@ -96,7 +96,7 @@ def doctor() -> Diagnosis:
 
     Returns:
         One finding each for Python, its headers, torch, the C++ compiler, OpenMP, clang++, ninja, the cache directory,
-        the free disk space, vector instructions, device cuda-cpu, nvcc and the GPU; if torch cannot be imported, only
+        the free disk space, vector instructions, device cuda-cpu, nvcc, the GPU and what labs need; if torch cannot be imported, only
         for Python and torch, as this is hardly the environment to build in. Every gap has the one command that fixes it.
 
     Example:
@@ -126,8 +126,23 @@ def doctor() -> Diagnosis:
             _cuda_cpu(toolchain),
             _nvcc(),
             _gpu(),
+            packages_of_labs(),
         )
     )
+
+
+PACKAGES = "packages of labs"
+
+
+def packages_of_labs(without: Literal["missing", "optional"] = "optional") -> Finding:
+    """Say whether what labs need is installed; `without` is the state where they cannot grade."""
+    needed, several = missing_of(OF_LABS), missing_of(OF_WORKERS)
+    command = pip_command("lltm-inline[lab]")
+    if needed:
+        return Finding(PACKAGES, without, f"no {', '.join([*needed, *several])}: labs cannot grade", command)
+    if several:
+        return Finding(PACKAGES, "optional", f"no {', '.join(several)}: labs grade with one worker", command)
+    return Finding(PACKAGES, "ok", ", ".join((*OF_LABS, *OF_WORKERS)))
 
 
 def _python() -> Finding:

@@ -83,6 +83,7 @@ native/roofs.cpp       test_roofline
 cuda_cpu               run/test_cuda_cpu run/test_counts ops/test_shared_memory
 cuda_cpu/rewrite.py    run/test_cuda_cpu test_launchers
 cuda_cpu/counts.h      run/test_counts* run/test_cuda_cpu
+cuda_cpu/book.h        lab/test_cuda_labs
 cuda_cpu/memory.h      run/test_cuda_cpu run/test_counts
 source                 test_signature test_template test_launchers test_custom_classes compiling/test_traps
 source/binding.py      run/test_load test_template test_signature run/test_contract compiling/test_traps
@@ -184,8 +185,8 @@ lab/doctor.py          lab/test_enclosure lab/test_defences
 lab/enclosure.py       lab/test_enclosure lab/test_locked
 lab/cells.py           lab/test_submissions lab/test_hostile lab/test_lab_folder lab/test_nbgrader*
 lab/command.py         lab/test_lab_folder lab/test_grading lab/test_selftest test_cli
-lab/inside.py          lab/test_locked lab/test_defences lab/test_judge
-lab/judge.py           lab/test_judge lab/test_locked lab/test_no_false_alarm*
+lab/inside.py          lab/test_locked lab/test_defences lab/test_judge lab/test_cuda_labs
+lab/judge.py           lab/test_judge lab/test_locked lab/test_no_false_alarm* lab/test_cuda_labs*
 lab/builder.py         lab/test_machine lab/test_defences lab/test_preprocessed
 lab/locked.py          lab/test_locked
 lab/making.py          lab/test_lab_folder lab/test_labs lab/test_nbgrader*
@@ -195,7 +196,7 @@ lab/selftesting.py     lab/test_selftest
 lab/grades.py          lab/test_reports lab/test_hostile
 lab/reporting.py       lab/test_reports lab/test_hostile
 lab/submissions.py     lab/test_submissions lab/test_hostile
-lab/symbols.py         lab/test_symbols lab/test_preprocessed lab/test_defences lab/test_judge
+lab/symbols.py         lab/test_symbols lab/test_preprocessed lab/test_defences lab/test_judge lab/test_cuda_labs
 lab/timing.py          lab/test_speed* lab/test_locked
 demo.py                test_demo
 version.py             test_project test_import

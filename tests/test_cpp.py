@@ -43,6 +43,7 @@ ERRORS = {
     "notebooks/00_tour.ipynb": 1,  # a mistake that the lesson makes
     "notebooks/02_compiler_errors.ipynb": 1,  # another one
     "tests/planted/cheats/__init__.py": 2,  # conditions, which are no texts
+    "tests/planted/cheats/cuda.py": 1,  # an attribute alone, which is planted ahead of a kernel
     "tests/planted/cuda/right/variadic_map.cu": 1,  # a parameter pack of pointers
 }
 

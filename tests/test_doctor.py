@@ -35,6 +35,7 @@ NAMES = (
     "cuda-cpu",
     "nvcc",
     "GPU",
+    "packages of labs",
 )
 
 

@@ -42,6 +42,8 @@ class Device:
 
 #: Whether a text for `cuda-cpu` is compiled for a check, or to be counted.
 CHECKS, COUNTS = "-DCUDA_CPU_CHECK", "-DCUDA_CPU_COUNT"
+#: Whether it is of a lab, where the runtime is a library beside it (`cuda_cpu/book.h`).
+OF_LAB = "-DCUDA_CPU_LAB"
 #: At every load, store and branch the compiler is to call what `cuda_cpu/checks.h` defines.
 _CHECK_CUDA = ("-O1", CHECKS, "-fsanitize=thread,bounds,alignment", "-fsanitize-coverage=trace-pc")
 

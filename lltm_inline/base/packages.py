@@ -7,6 +7,8 @@ import platform
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 #: Where this package lies: a clone, if its pyproject.toml is there.
@@ -28,6 +30,15 @@ PACKAGES = {
     "perf": {"apt-get": "linux-perf", "dnf": "perf"},
     "nvcc": {"apt-get": "nvidia-cuda-toolkit", "dnf": "cuda-toolkit", "conda": "cuda-nvcc"},
 }
+
+#: What labs need beside it, by the module that is imported: to read a library before it is loaded, and several workers.
+OF_LABS, OF_WORKERS = {"pyelftools": "elftools"}, {"distributed": "distributed", "cryptography": "cryptography"}
+
+
+def missing_of(packages: Mapping[str, str]) -> list[str]:
+    """Name those that are not installed."""
+    return [name for name, module in packages.items() if find_spec(module) is None]
+
 
 _COMMANDS = {
     "apt-get": "sudo apt-get install -y",

@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..base.device import OF_LAB
 from ..base.files import UTF8
 from ..base.flags import STANDARD
 from ..diagnosis.compiler_log import demangle
@@ -97,7 +98,8 @@ def preprocess(job: Job, directory: Path, result: str) -> str:
 
 def _runtime(job: Job, precompiled: Sequence[str]) -> tuple[Path, ...]:
     """Return the objects without which what was compiled with a precompiled header is not whole."""
-    return header.header_objects(job.toolchain, job.prelude) if job.prelude and precompiled else ()
+    whole = not (job.prelude and precompiled) or OF_LAB in job.cflags
+    return () if whole else header.header_objects(job.toolchain, job.prelude or "")
 
 
 def _stubs(job: Job, precompiled: Sequence[str]) -> tuple[str, ...]:

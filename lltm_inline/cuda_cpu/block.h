@@ -32,6 +32,13 @@ void begin_checks(const struct Launch& launch);
 void begin_block(Block& block);
 void before_wait();
 uint32_t next_time();
+#ifdef CUDA_CPU_LAB  // see book.h
+void note_fault(const std::string& what);
+void note_launch();
+#else
+inline void note_fault(const std::string&) {}
+inline void note_launch() {}
+#endif
 // What a launch hands to the kernel, all that a kernel may read of the host's stack, and the tensors that it points to.
 class Apart {
  public:
@@ -57,6 +64,7 @@ class Apart {
 #else
 inline void begin_block(Block&) {}
 inline void before_wait() {}
+inline void note_fault(const std::string&) {}
 #endif
 
 // One CUDA thread.
@@ -173,6 +181,11 @@ class Block {
 
   // Whether it lies where threads have their local variables.
   bool is_on_a_stack(const char* address) const;
+  // Whether it is a part of this, or of the threads.
+  CUDA_CPU_PLAIN bool has(const char* address) const {
+    return size_t(address - (const char*)this) < sizeof *this ||
+           size_t(address - (const char*)lanes_) < sizeof(Lane) * kMostThreads;
+  }
 
   CUDA_CPU_COLD std::string describe(const std::string& what, const Lane* self) const;
 

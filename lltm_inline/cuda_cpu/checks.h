@@ -18,6 +18,11 @@ constexpr uint64_t kSteps = 10'000'000;
 
 // "lltm/mine:14": the innermost line of the user's text at an address of code, by what the compiler has left in the library.
 std::string line_at(const char* pc, const Launch& launch) {
+#ifdef CUDA_CPU_LAB  // no program can be started there: who reads it looks the line up
+  char place[32];
+  std::snprintf(place, sizeof place, "@%zx", size_t(pc - checks().image_low - 1));
+  return place;
+#endif
   Dl_info library;
   if (!pc || !dladdr(pc, &library) || !library.dli_fname) return "a line that is not known";
   char command[4096];
@@ -182,9 +187,18 @@ CUDA_CPU_PLAIN __attribute__((noinline)) bool is_idle(const Access& store, const
   return !store.changes;
 }
 
+#ifdef CUDA_CPU_LAB
+CUDA_CPU_PLAIN void look_at_host(const char* address, size_t bytes, Kind kind, const char* pc);
+#else
+CUDA_CPU_INLINE void look_at_host(const char*, size_t, Kind, const char*) {}
+#endif
+
 CUDA_CPU_INLINE void look_at(const void* where, const size_t bytes, const Kind kind, const void* pc) {
   Lane* const self = lane;
-  if (!self) return;
+  if (!self) {
+    look_at_host(static_cast<const char*>(where), bytes, kind, static_cast<const char*>(pc));
+    return;
+  }
   const char* const address = static_cast<const char*>(where);
   const Block& block = *self->block;
   Checks& all = *block.checks;
@@ -335,9 +349,14 @@ int extend_image(dl_phdr_info* info, size_t, void* inside) {
   return 1;
 }
 
+// Where the text's library lies: around something that is its own.
+void find_image(const void* inside) {
+  if (!checks().image_low) dl_iterate_phdr(extend_image, const_cast<void*>(inside));
+}
+
 void begin_checks(const Launch& launch) {
   Checks& all = checks();
-  if (!all.image_low) dl_iterate_phdr(extend_image, const_cast<int*>(&warpSize));
+  find_image(launch.file);
   forget_if([](const Region& one) { return one.of == Of::shared || one.of == Of::variable; });
   for (const Region& one : OfFile::here().variables) all.regions.push_back(one);
   all.regions.push_back({dynamic_shared(), launch.shared, "dynamic shared memory", 1, Of::shared, {}, {}});
@@ -400,7 +419,7 @@ struct AssumptionFault {
 }  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
 
-#define CUDA_CPU_HOOK_ extern "C" __attribute__((visibility("hidden"), noinline, used)) CUDA_CPU_PLAIN
+#define CUDA_CPU_HOOK_ extern "C" __attribute__((visibility(CUDA_CPU_SEEN), noinline, used)) CUDA_CPU_PLAIN
 // A step is a branch; where the compiler does not tell of branches, a load, a store or a call. A loop without any of these is
 // ended by the limit of time alone there.
 #define CUDA_CPU_STEP_()                                                             \
@@ -437,7 +456,7 @@ CUDA_CPU_HOOK_ void __tsan_read_range(void* address, unsigned long bytes) {
 CUDA_CPU_HOOK_ void __tsan_write_range(void* address, unsigned long bytes) {
   cuda_cpu::on_access(address, bytes, cuda_cpu::Kind::store, __builtin_return_address(0));
 }
-#ifdef __clang__  // which calls it for the copy of a struct
+#if defined(__clang__) && !defined(CUDA_CPU_LAB)  // which calls it for the copy of a struct
 CUDA_CPU_HOOK_ void* memcpy(void* to, const void* from, size_t bytes) noexcept {
   cuda_cpu::on_access(from, bytes, cuda_cpu::Kind::load, __builtin_return_address(0));
   cuda_cpu::on_access(to, bytes, cuda_cpu::Kind::store, __builtin_return_address(0));

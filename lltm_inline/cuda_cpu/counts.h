@@ -13,6 +13,12 @@
 namespace cuda_cpu {
 namespace CUDA_CPU_OURS {
 constexpr size_t kSector = 32, kBanks = 32, kWord = 4;
+#ifdef CUDA_CPU_LAB  // of most launches nobody wants to know
+bool is_counting = false;
+bool asked_to_count();
+#else
+constexpr bool is_counting = true;
+#endif
 
 CUDA_CPU_PLAIN inline uint64_t joined(uint64_t all, uint64_t one) {
   all = (all ^ one) * 0x9e3779b97f4a7c15u;
@@ -190,6 +196,9 @@ void finish_block() {
 }
 
 void count_launch(const Launch& launch) {
+#ifdef CUDA_CPU_LAB
+  is_counting = asked_to_count();
+#endif
   Counts& all = counts();
   finish_block();
   all.sites.clear();
@@ -197,6 +206,7 @@ void count_launch(const Launch& launch) {
 }
 
 void count_block(const Block& block) {
+  if (!is_counting) return;
   Counts& all = counts();
   finish_block();
   all.block = &block;
@@ -205,7 +215,7 @@ void count_block(const Block& block) {
 }
 
 CUDA_CPU_PLAIN void count_call(const char* from) {
-  if (!lane) return;
+  if (!lane || !is_counting) return;
   const OffDevice off;
   std::vector<Entry>& calls = counts().threads[off.self->index];
   const uint64_t place = calls.empty() ? 0 : calls.back().place, moment = calls.empty() ? 0 : calls.back().moment;
@@ -214,7 +224,7 @@ CUDA_CPU_PLAIN void count_call(const char* from) {
 }
 
 CUDA_CPU_PLAIN void count_return() {
-  if (!lane) return;
+  if (!lane || !is_counting) return;
   const OffDevice off;
   std::vector<Entry>& calls = counts().threads[off.self->index];
   if (!calls.empty()) calls.pop_back();
@@ -222,7 +232,7 @@ CUDA_CPU_PLAIN void count_return() {
 
 // A condition, which may be that of a branch.
 CUDA_CPU_PLAIN void count_comparison(const char* pc) {
-  if (!lane) return;
+  if (!lane || !is_counting) return;
   const OffDevice off;
   std::vector<Entry>& calls = counts().threads[off.self->index];
   if (!calls.empty()) calls.back().compared = pc;
@@ -230,7 +240,7 @@ CUDA_CPU_PLAIN void count_comparison(const char* pc) {
 
 // A lane has come to a block of code.
 CUDA_CPU_PLAIN void count_step(const char* to) {
-  if (!lane) return;
+  if (!lane || !is_counting) return;
   const OffDevice off;
   Counts& all = counts();
   std::vector<Entry>& calls = all.threads[off.self->index];
@@ -266,6 +276,7 @@ const char* const kWhats[2][3] = {
     {"global load", "global store", "global atomic"}, {"shared load", "shared store", "shared atomic"}};
 
 CUDA_CPU_PLAIN void count_access(const char* address, size_t bytes, Kind kind, const char* pc) {
+  if (!is_counting) return;
   const OffDevice off;
   const Lane& self = *off.self;
   Counts& all = counts();
@@ -336,9 +347,10 @@ extern "C" __attribute__((visibility("default"))) const char* cuda_cpu_counts() 
   return text.c_str();
 }
 
-#define CUDA_CPU_COMPARES_(name, T)                                                                                         \
-  extern "C" __attribute__((visibility("hidden"), noinline, used)) CUDA_CPU_PLAIN void __sanitizer_cov_trace_##name(T, T) { \
-    cuda_cpu::count_comparison(static_cast<const char*>(__builtin_return_address(0)));                                      \
+#define CUDA_CPU_COMPARES_(name, T)                                                                                       \
+  extern "C" __attribute__((visibility(CUDA_CPU_SEEN), noinline, used)) CUDA_CPU_PLAIN void __sanitizer_cov_trace_##name( \
+      T, T) {                                                                                                             \
+    cuda_cpu::count_comparison(static_cast<const char*>(__builtin_return_address(0)));                                    \
   }
 CUDA_CPU_COMPARES_(cmp1, uint8_t)
 CUDA_CPU_COMPARES_(cmp2, uint16_t)
@@ -350,7 +362,7 @@ CUDA_CPU_COMPARES_(const_cmp4, uint32_t)
 CUDA_CPU_COMPARES_(const_cmp8, uint64_t)
 CUDA_CPU_COMPARES_(cmpf, float)
 CUDA_CPU_COMPARES_(cmpd, double)
-extern "C" __attribute__((visibility("hidden"), noinline, used)) CUDA_CPU_PLAIN void __sanitizer_cov_trace_switch(
+extern "C" __attribute__((visibility(CUDA_CPU_SEEN), noinline, used)) CUDA_CPU_PLAIN void __sanitizer_cov_trace_switch(
     uint64_t, void*) {
   cuda_cpu::count_comparison(static_cast<const char*>(__builtin_return_address(0)));
 }

@@ -10,7 +10,7 @@ from .. import native
 _NAMES = ("names.h", "fibers.h", "block.h", "device.h", "half.h", "groups.h")
 _NAMES_OF_TENSORS = ("torch.h", "told.h")
 _RUNTIME = ("runtime.h",)
-_CHECKS = ("memory.h", "counts.h", "checks.h", "tensors.h")
+_CHECKS = ("memory.h", "counts.h", "checks.h", "tensors.h", "book.h")
 
 #: Ahead of the names where the runtime is compiled once, into an object of its own.
 _APART = "#define CUDA_CPU_APART\n"

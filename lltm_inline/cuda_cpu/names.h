@@ -96,8 +96,13 @@ enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFu
 
 // What does not depend on the text stands in runtime.h and the files after it. With a precompiled header that is compiled once,
 // into an object that is linked (CUDA_CPU_APART); without one it stands behind the declarations, and is the text's own.
+#ifdef CUDA_CPU_LAB  // there it is a library of its own, see book.h
+#define CUDA_CPU_SEEN "default"
+#else
+#define CUDA_CPU_SEEN "hidden"
+#endif
 #ifdef CUDA_CPU_APART
-#define CUDA_CPU_OURS apart __attribute__((visibility("hidden")))
+#define CUDA_CPU_OURS apart __attribute__((visibility(CUDA_CPU_SEEN)))
 namespace cuda_cpu {
 namespace apart {}
 using namespace apart;

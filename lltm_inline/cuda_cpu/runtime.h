@@ -125,6 +125,7 @@ CUDA_CPU_PLAIN void Block::enter(Fiber* fiber, Lane* self) {
     one->start([] { here().work(); });
     idle_.push_back(one.get());
   }
+  note_fault(what);
   throw std::runtime_error(what);
 }
 
@@ -302,6 +303,7 @@ CUDA_CPU_COLD bool Launch::can_start() const {
   if (wrong.empty()) return true;
   const std::string what = "impossible launch: " + wrong + ". Kernel " + kernel + ", launched at " + place(file, line);
 #ifdef CUDA_CPU_CHECK
+  note_fault(what);
   throw std::runtime_error(what);
 #endif
   last_error = cudaErrorInvalidConfiguration;
@@ -334,6 +336,7 @@ void Launch::start(void (*body)(void*), void* context) const {
 #ifdef CUDA_CPU_CHECK
   begin_checks(*this);
   for (uint64_t number = 0; number < blocks(); ++number) Block::here().run(*this, number, body, context);
+  note_launch();
 #else
   Blocks all{*this, body, context};
   torch_parallel_for(0, int64_t(blocks()), std::max<int64_t>(1, 4096 / int64_t(threads())), &Blocks::run, &all);

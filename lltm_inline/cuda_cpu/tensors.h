@@ -29,7 +29,10 @@ void remember_tensor(const at::TensorBase& tensor, const char* name, bool is_arg
                      std::to_string(size) + (self ? ", at line " + line_at(pc, *self->block->launch) : "") +
                      (region ? "; " + size_of(*region) : "") +
                      ". Compare the index with the size of its axis before it is used";
-  if (!self) throw std::runtime_error(what);
+  if (!self) {
+    note_fault(what);
+    throw std::runtime_error(what);
+  }
   self->block->fail(what, self);
 }
 
@@ -43,8 +46,9 @@ void mark_unwritten(const at::TensorBase& tensor) {
   fresh.push_back({begin, tensor.nbytes(), element, tensor.storage().getWeakStorageImpl(), ""});
 }
 
-Call::Call(const char*, std::initializer_list<Named> arguments) {
+Call::Call(const char* function, std::initializer_list<Named> arguments) {
   Checks& all = checks();
+  find_image(function);
   if (all.calls++ == 0) {
     all.fresh.clear();
     all.freed.clear();

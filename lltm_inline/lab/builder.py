@@ -16,12 +16,14 @@ from typing import Any
 
 import torch
 
+from ..base.device import DEVICES, OF_LAB
 from ..compiling import cache, header
-from ..compiling.compiler import Build
-from ..compiling.job import _platform_identity
-from ..compiling.toolchain import Toolchain, find_toolchain, ninja_directory
+from ..compiling.compiler import Build, run_jobs
+from ..compiling.job import Job, _platform_identity
+from ..compiling.toolchain import ALL_DEFINED, Toolchain, branches_untold, find_toolchain, ninja_directory
 from ..errors import CacheError, InfraError, LltmInlineError
 from ..model.registry import Kernel, Op
+from ..source.template import prelude_text, runtime_text
 from ..version import __version__
 from .inside import BuildTask
 from .locked import Gone, Locked
@@ -77,16 +79,37 @@ def blind(op: Op) -> Op:
     return replace(op, reference=unknown, inputs=unknown, cost=None, benchmark_sizes=(), check_size=(), doc="")
 
 
-def toolchain_of(compiler: str | None) -> Toolchain:
-    """Choose the compiler of submissions.
+#: How a text is linked that a lab counts: what it has of the runtime is found when it is loaded, and what copies memory is watched.
+_WATCHED = tuple(f"-Wl,--wrap={name}" for name in ("memcpy", "memmove", "memset"))
+#: The headers of the runtime; any text's will do.
+_OF_RUNTIME = "light cuda-cpu"
+
+
+def toolchain_of(compiler: str | None, kind: str = "cpp") -> Toolchain:
+    """Choose the compiler of submissions, of C++ or CUDA texts.
 
     Raises:
-        InfraError: there is no compiler.
+        InfraError: there is no compiler, or for CUDA texts none that tells of branches.
     """
     try:
-        return find_toolchain(compiler)
+        plain = find_toolchain(compiler)
+        if kind == "cpp":
+            return plain
+        if branches_untold(plain.kind, plain.version):
+            raise InfraError(f"CUDA texts are counted with g++ 12 or newer, or clang++: this is {plain.version}")
+        flags = (*DEVICES["cuda-cpu"].count_flags, OF_LAB, *["-fsanitize-coverage=no-prune"] * (plain.kind == "clang"))
+        found = find_toolchain(compiler, flags, "cuda-cpu")
     except LltmInlineError as error:
         raise InfraError(f"submissions cannot be compiled: {error}") from error
+    ldflags = (*(flag for flag in found.ldflags if flag != ALL_DEFINED), *_WATCHED)
+    return replace(found, ldflags=ldflags)
+
+
+def runtime_of(toolchain: Toolchain) -> Build:
+    """Build what runs, checks and counts the kernels of CUDA texts: a library that no text has a part in."""
+    own = replace(toolchain, ldflags=tuple(flag for flag in toolchain.ldflags if flag not in _WATCHED))
+    text = prelude_text(_OF_RUNTIME, apart=True) + runtime_text(_OF_RUNTIME)
+    return run_jobs([Job("the runtime of CUDA texts", text, None, {}, own)], False)[0]
 
 
 def build(kernel: Kernel, op: Op, toolchain: Toolchain, forbid: Sequence[str], *, trust: bool = False) -> Library:
@@ -111,7 +134,7 @@ def build(kernel: Kernel, op: Op, toolchain: Toolchain, forbid: Sequence[str], *
                 made = _compile(key, kernel, op, toolchain, trust)
     except (OSError, CacheError) as error:
         raise InfraError(f"what was compiled cannot be kept: {error}") from error
-    complaint = complaint_of_library(made.path, forbid)
+    complaint = complaint_of_library(made.path, ("aten", *forbid) if kernel.cuda else forbid, cuda=bool(kernel.cuda))
     if complaint:
         raise Refused("forbidden", complaint)
     return Library(kernel, blind(op), toolchain, made)
@@ -119,12 +142,15 @@ def build(kernel: Kernel, op: Op, toolchain: Toolchain, forbid: Sequence[str], *
 
 def _key(kernel: Kernel, op: Op, toolchain: Toolchain) -> str:
     """Return the digest of all that a library depends on."""
-    fields = [f"{name}={getattr(kernel, name)!r}" for name in ("name", "cpp", "saves", "functions", "api", "flags")]
+    fields = [
+        f"{name}={getattr(kernel, name)!r}" for name in ("name", "cpp", "cuda", "saves", "functions", "api", "flags")
+    ]
     tables = [repr(sorted(kernel.params.items())), repr(sorted(kernel.slots.items()))]
     of_op = [op.schema, repr(sorted(op.shapes.items())), repr(op.dtypes), repr(op.differentiable)]
     return cache.digest(
         *("lab", __version__, fields, tables, of_op),
         *(toolchain.identity, toolchain.cflags, toolchain.ldflags, _platform_identity()),
+        *([prelude_text(_OF_RUNTIME)] if kernel.cuda else []),
     )
 
 

@@ -77,6 +77,11 @@ def grade_id(cell: dict[str, Any]) -> str:
     return name if isinstance(name, str) else ""
 
 
+def is_locked(cell: dict[str, Any]) -> bool:
+    """Tell whether a cell is one that students leave as it is."""
+    return bool(grade_id(cell)) and cell["metadata"]["nbgrader"].get("locked") is True
+
+
 def source_of(cell: dict[str, Any]) -> str:
     """Return the text of a cell, which a notebook keeps whole or line by line; half a character, which no file can hold, is a `?`."""
     source = cell.get("source", "")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..compiling import cache
-from ..doctor import Diagnosis, Finding
+from ..doctor import PACKAGES, Diagnosis, Finding, packages_of_labs
 from ..errors import InfraError
 from . import enclosure, sandbox
 from .inside import ESCAPES, ProbeTask
@@ -50,12 +50,12 @@ class Doctor(Diagnosis):
     @property
     def locked(self) -> bool:
         """Whether nothing got out: without that, `grade` takes no submission unless it is told to trust all of them."""
-        return self.ok
+        return not any(finding.state == "missing" for finding in self.findings if finding.what != PACKAGES)
 
     @property
     def headline(self) -> str:
         """The result in one sentence."""
-        open_ = [finding.what for finding in self.findings if finding.state == "missing"]
+        open_ = [one.what for one in self.findings if one.state == "missing" and one.what != PACKAGES]
         if open_:
             return f"Not locked: {', '.join(open_)}. Submissions are not run here, unless trust=True (--trust) says so."
         return "Locked: a submission that runs here reaches no file, no network and no other process."
@@ -65,14 +65,14 @@ def doctor() -> Doctor:
     """Try to get out of the process in which submissions run, in eleven ways; takes a few seconds.
 
     Returns:
-        A finding for each lock and each attempt; `.locked` says whether all of them failed.
+        A finding for what is to be installed, for each lock and for each attempt; `.locked` says whether all of them failed.
 
     Raises:
         InfraError: no such process can be started at all.
 
     Example:
         >>> len(doctor().findings)
-        16
+        17
     """
     with tempfile.TemporaryDirectory() as directory, socket.create_server(("127.0.0.1", 0)) as listening:
         word = secrets.token_hex(16)
@@ -94,7 +94,9 @@ def doctor() -> Doctor:
             findings.append(Finding(name, "missing" if out else "ok", f"{'it can' if out else 'it cannot'}: {how}"))
         if file.read_text() != word:
             raise InfraError("an attempt to get out has changed a file of this process")
-    return Doctor((*(_lock(name, name in locks) for name in sandbox.LOCKS), *_around(), *findings))
+    return Doctor(
+        (packages_of_labs("missing"), *(_lock(name, name in locks) for name in sandbox.LOCKS), *_around(), *findings)
+    )
 
 
 def _around() -> tuple[Finding, Finding]:

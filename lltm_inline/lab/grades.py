@@ -90,6 +90,7 @@ class Grades(JsonFile, Sheet):
         penalty: by student the share of the points that is lost because it was late.
         texts: what was graded, by its digest.
         due: when it was due.
+        rewritten: by student the locked cells that were rewritten: what stands in them is not what was graded.
 
     Example:
         >>> grades = Grades("axpy", (Grade("ann", "axpy", (Mark("builds", 1, 1), Mark("parity", 0, 4, "z differs"))),), {"axpy": 5})
@@ -106,9 +107,10 @@ class Grades(JsonFile, Sheet):
     penalty: Mapping[str, float] = field(default_factory=FrozenDict)
     texts: Mapping[str, str] = field(default_factory=FrozenDict)
     due: str = ""
+    rewritten: Mapping[str, Sequence[str]] = field(default_factory=FrozenDict)
 
     def __post_init__(self) -> None:
-        for name in ("of", "handed_in", "penalty", "texts"):
+        for name in ("of", "handed_in", "penalty", "texts", "rewritten"):
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
 
     @property

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from ..base.arguments import boolean, integer, path_of, plural, progress_of, require_choices, shown, string, using_file
-from ..base.packages import pip_command
+from ..base.packages import OF_LABS, OF_WORKERS, missing_of, pip_command
 from ..base.processors import processors
 from ..base.progress import showing
 from ..errors import FileError, InfraError, InputError
@@ -139,7 +139,13 @@ def workers_of(workers: Any, scheduler: Any, compiler: Any, progress: Any) -> in
     require_choices(compiler=compiler, progress=progress)
     if scheduler is not None:
         string("scheduler", scheduler)
-    return processors() if workers is None else integer("workers", workers, least=1)
+    count = processors() if workers is None else integer("workers", workers, least=1)
+    # Asked now: each text would fail for want of them, one after another.
+    several = count > 1 or scheduler is not None
+    if missing := missing_of({**OF_LABS, **(OF_WORKERS if several else {})}):
+        alone = "" if missing_of(OF_LABS) else f", which {count} workers need; workers=1 goes without"
+        raise InputError(f"not installed: {', '.join(missing)}{alone}. {pip_command('lltm-inline[lab]')}")
+    return count
 
 
 def require_tested(lab: Lab) -> None:
@@ -294,15 +300,10 @@ def pool(
     if scheduler is None and workers == 1:
         yield lambda jobs, how: (work(job, *how) for job in jobs)
         return
-    try:
-        dask, distributed = importlib.import_module("dask"), importlib.import_module("distributed")
-        # Whoever is logged in here reaches a port of this machine, and a scheduler executes what it is sent: so it knows its own
-        # by keys that are made for this run, and are in the memory of its processes alone.
-        keys = None if scheduler else distributed.Security.temporary()
-    except ImportError:
-        raise InputError(
-            f"workers={workers} needs distributed and cryptography: {pip_command('lltm-inline[lab]')}. workers=1 goes without"
-        ) from None
+    dask, distributed = importlib.import_module("dask"), importlib.import_module("distributed")
+    # Whoever is logged in here reaches a port of this machine, and a scheduler executes what it is sent: so it knows its own
+    # by keys that are made for this run, and are in the memory of its processes alone.
+    keys = None if scheduler else distributed.Security.temporary()
     # A judge has processes of its own, which a daemon may not. What the scheduler serves stays on this machine, at any free port.
     settings: dict[str, Any] = {"distributed.worker.daemon": False, "distributed.scheduler.allowed-failures": _RETRIES}
     # And over HTTP, where nobody is asked for keys, there is nothing.
@@ -403,7 +404,8 @@ def _grades(
     handed_in = {one.student: one.handed_in for one in found if one.handed_in}
     penalty = {student: share for student, when in handed_in.items() if (share := _penalty(lab, when))}
     of = {cell.grade_id: cell.of for cell in lab.cells}
-    return Grades(lab.name, tuple(grades), of, handed_in, penalty, texts, lab.due)
+    rewritten = {one.student: list(one.rewritten) for one in found if one.rewritten}
+    return Grades(lab.name, tuple(grades), of, handed_in, penalty, texts, lab.due, rewritten)
 
 
 def _marked(

@@ -11,12 +11,14 @@ and be sooner. Whoever reads that takes every byte for a lie.
 
 from __future__ import annotations
 
+import ctypes
 import encodings.idna  # noqa: F401 (a connection imports it, and behind the locks nothing is imported)
 import json
 import mmap
 import os
 import re
 import resource
+import secrets
 import socket
 import struct
 import warnings
@@ -34,7 +36,7 @@ from ..base.files import UTF8
 from ..checking.guard import Guard
 from ..checking.runner import one_line, threads
 from ..compiling import header, inline, light
-from ..compiling.compiler import Build
+from ..compiling.compiler import Build, verify
 from ..compiling.failures import failure_of, passing_failure
 from ..compiling.job import Job, _platform_identity, make_job
 from ..compiling.toolchain import Toolchain
@@ -45,14 +47,21 @@ from ..run.built import Built
 from ..run.cases.drawing import seeded
 from ..run.function import Function, as_tuple
 from ..run.library import _attach, load_built
+from ..source.template import prelude_text
+from ..tables.counts import WHATS
 from ..workers import forkserver
 from ..workers.channel import Reader
 from ..workers.worker import Modes
 from . import sandbox
-from .symbols import complaint_of_code, complaint_of_text, expands_in_headers, own_texts
+from .symbols import complaint_of_code, complaint_of_cuda, complaint_of_text, expands_in_headers, own_texts
 
 #: Memory that both map, for the inputs of calls. Untouched pages cost nothing.
 ARENA = 1 << 29
+#: What a CUDA text's launches have done stands behind it, in pages that only the runtime opens, see `cuda_cpu/book.h`: a head, and
+#: lines of the text.
+BOOK, BOOK_AT = 1 << 17, 1 << 44
+BOOK_HEAD, BOOK_LINE = struct.Struct("<8Q1024s"), struct.Struct("<2I3Q8I")
+BOOK_WHATS = (*WHATS[:6], "divergent branch")
 #: A header is followed by its records, and these by its text.
 MAGIC = b"LLTM"
 HEADER = struct.Struct("<4sIBBHI")
@@ -148,6 +157,8 @@ def main(control: int) -> None:
     find_functions(
         "void f() {}"
     )  # the grammar is imported when it is first used, and behind the locks nothing is imported
+    for apart in (True, False):  # read now: behind the locks there is no file of ours
+        prelude_text("light cuda-cpu", apart)
     torch.get_num_threads()
     LabServer(socket.socket(fileno=control)).run()
 
@@ -191,6 +202,10 @@ _UNDEFINED = re.compile(
 )
 
 
+#: The namespace of what runs, checks and counts CUDA texts.
+_RUNTIME = "cuda_cpu"
+
+
 @dataclass(frozen=True)
 class BuildTask:
     """Compile a text.
@@ -203,6 +218,7 @@ class BuildTask:
         memory: bytes that each of its processes may take.
         seconds, file: of a processor that each may take, and bytes of a file that it may write.
         trust: compile also where a lock is missing.
+        word: that stands for the runtime while a CUDA text is looked at.
     """
 
     kernel: Kernel
@@ -214,6 +230,7 @@ class BuildTask:
     seconds: int
     file: int
     trust: bool = False
+    word: str = field(default_factory=lambda: f"w{secrets.token_hex(16)}")
 
     def run(self, link: socket.socket, reader: Reader, box: int) -> None:
         """Render, look at the text, compile, and say what came of it."""
@@ -235,7 +252,10 @@ class BuildTask:
     def _told(self) -> dict[str, Any]:
         registry.adopt(self.op)
         text = "\n".join(self.kernel.sources.values())
-        if complaint := complaint_of_text(text):
+        complaint = complaint_of_text(text)
+        if not complaint and self.kernel.cuda:
+            complaint = complaint_of_cuda(text)
+        if complaint:
             return {"stage": "forbidden", "reason": complaint}
         try:
             job = make_job(self.kernel, self.toolchain)
@@ -258,6 +278,8 @@ class BuildTask:
         of these is compiled without.
         """
         directory = Path(self.directory)
+        if self.kernel.cuda:
+            return light.compiled(job, self._compiled_cuda)
         if job.toolchain.kind == "gcc":
             return inline.compile_job(replace(job, flags=(*job.flags, "-save-temps")), directory)[0]
         return light.compiled(job, self._compiled_by_clang)
@@ -280,6 +302,36 @@ class BuildTask:
                 if not header.is_cause_of(str(error)):
                     raise
         inline.compile_job(replace(job, text=text, flags=flags, prelude=None), directory)
+        return namespace
+
+    def _compiled_cuda(self, job: Job) -> str:
+        """Compile a CUDA text as the preprocessor has written it down, in which a name of the runtime is none of the text's.
+
+        All that the rewriter, the binding and our macros say of the runtime they say in a word that nobody knows: what still has the
+        runtime's own name in the end has it of the text, however it was put together. Behind our word, too, there are only names
+        that the rewriter has for it: a macro of the text may have given it another.
+        """
+        directory, word, shout = Path(self.directory), self.word, self.word.upper()
+        ahead = prelude_text(job.prelude or "", apart=True)
+        own = job.text.replace(prelude_text(job.prelude or ""), "", 1)
+        macros = (one.partition("\n")[0] for one in ahead.replace("\\\n", "").split("\n#define ")[1:])
+        ours = "".join(f"#undef {one.split('(')[0]}\n#define {one}\n" for one in macros if _RUNTIME in one)
+        given = f"{ours}\n{own}".replace(_RUNTIME, word).replace(_RUNTIME.upper(), shout)
+        whole = f"{ahead}\n{word}_ CUDA_CPU_PLAIN\n{given}"
+        namespace = inline.preprocess(replace(job, text=whole), directory, _PREPROCESSED)
+        if self._complaint(job):
+            return ""
+        text, own = self._preprocessed()
+        said = text.partition(f"{word}_ ")[2].partition("\n")[0]
+        text = text.replace(f"{word}_ {said}", "", 1)
+        text, own = (one.replace(f"{shout}_PLAIN", said).replace(word, _RUNTIME) for one in (text, own))
+        flags = (*job.flags, "-x", "c++-cpp-output", "-Wno-unused-command-line-argument")
+        precompiled = header.header_flags(job.toolchain, job.prelude) if job.prelude else ()
+        if precompiled and job.toolchain.kind == "clang":
+            how = (*flags, *(given for flag in precompiled for given in ("-Xclang", flag)))
+            inline.compile_job(replace(job, text=f"#pragma clang optimize off\n{own}", flags=how), directory)
+        else:
+            inline.compile_job(replace(job, text=text, flags=flags, prelude=None), directory)
         return namespace
 
     def _preprocessed(self) -> tuple[str, str]:
@@ -309,8 +361,11 @@ class BuildTask:
             return ""
         if _DIRECTIVE.search(own):
             return "a directive, or a line that goes on, which is none before macros are expanded, is closed in a lab: leave it out"
-        texts = own_texts(own.split("\n"), is_header)
-        if complaint := next(filter(None, map(complaint_of_code, texts)), ""):
+        found = [
+            complaint_of_code(text) or (self.kernel.cuda and complaint_of_cuda(text, self.word))
+            for text in own_texts(own.split("\n"), is_header)
+        ]
+        if complaint := next(filter(None, found), ""):
             return complaint
         # A header, too, has whatever words a macro of the text gives it.
         if expands_in_headers(job.text.partition(f'#line 1 "{self.kernel.name}"')[2]) and complaint_of_code(own):
@@ -322,6 +377,14 @@ def _first_of(error: LltmInlineError) -> str:
     """Return the first message of a compiler with its line, else the first line of an error."""
     found = error.diagnostics[0] if isinstance(error, BuildError) and error.diagnostics else None
     return (f"line {found.line}: {found.message}" if found is not None else str(error).partition("\n")[0])[:_REASON]
+
+
+def _lay_book(box: int) -> None:
+    """Map the book where the runtime expects it; nobody can map anything over it behind the locks."""
+    lay, (address, most) = ctypes.CDLL(None).mmap, map(ctypes.c_void_p, (BOOK_AT, BOOK))
+    lay.restype, flags = ctypes.c_void_p, mmap.MAP_SHARED | 0x100000  # MAP_FIXED_NOREPLACE
+    if lay(address, most, mmap.PROT_READ, flags, box, ctypes.c_long(ARENA)) != BOOK_AT:
+        raise OSError("the book of a CUDA text cannot be laid")
 
 
 @dataclass(frozen=True)
@@ -350,6 +413,10 @@ class RunTask:
         _attach(self.helpers["bridge"])
         guard = Guard(self.helpers["guard"], progress=False)
         memory = mmap.mmap(box, ARENA)
+        if runtime := self.helpers.get("runtime"):
+            verify(runtime)
+            _lay_book(box)
+            ctypes.CDLL(str(runtime.path), mode=ctypes.RTLD_GLOBAL)  # ahead of all that the text's library may define
         os.close(box)
         warnings.simplefilter("ignore")
         replace(Modes.here(), threads=1, deterministic=(True, True, True)).apply()
@@ -363,7 +430,9 @@ class RunTask:
         registry.adopt(self.op)
         try:
             job = make_job(self.kernel, self.toolchain)
-            function = load_built(Built(self.kernel, self.op, "cpu", job, self.library, self.helpers))
+            function = load_built(
+                Built(self.kernel, self.op, self.toolchain.device.name, job, self.library, self.helpers)
+            )
         except Exception as error:
             answer(link, 1, RAISED, one_line(error))
             return

@@ -10,6 +10,7 @@ What a text does to its runner becomes a reason. Only the machine's own failures
 
 from __future__ import annotations
 
+import math
 import os
 import random
 from collections.abc import Collection, Mapping, Sequence
@@ -33,18 +34,24 @@ from ..run.cases.tried import size_cases, viewed
 from ..workers.limits import Limits
 from .builder import Library, Refused, build, toolchain_of
 from .grades import NOT_RUN, Mark
-from .lab import CRITERIA, Exercise, Lab, speed_of
+from .lab import CRITERIA, CUDA_CHECKS, CUDA_COUNTS, Exercise, Lab, count_of, speed_of
 from .locked import Broken, Gone
-from .runner import RemoteGuard, Runner
-from .timing import speedup
+from .runner import Book, RemoteGuard, Runner
+from .timing import below, speedup
 
 _HIDDEN = "hidden"
 #: How many sizes are drawn, each with one extent of another magnitude up to the largest; of no more elements.
 _HIDDEN_SIZES, _MOST_EXTENT, _MOST_HIDDEN, _TRIES = 12, 1 << 16, 300_000, 50
+_WATCHED_EXTENT, _MOST_WATCHED = 1 << 11, 20_000
 #: The quantities of a finding that are about all gradients.
 _OF_BACKWARD = ("backward", "gradcheck", "second derivative")
+#: What a launch may be ended by on `cuda-cpu`, as `cuda_cpu/checks.h` calls it, and the criterion that says that it must not.
+_SEEN = {
+    "race": "races", "out of bounds": "bounds", "freed": "bounds", "misaligned": "bounds", "null pointer": "bounds",
+    "divergent barrier": "barriers", "uninitialised": "uninitialised", "unwritten": "uninitialised",
+}  # fmt: skip
 #: Of a reason, this much is shown.
-_LONGEST = 400
+_LONGEST = 1000
 #: Runs of calls, and the bytes a call that the C library itself may keep for a while; tried so often before a text is called leaky.
 _RUNS, _CALLS, _KEPT, _TRIED = 4, 10, 16384, 3
 
@@ -78,9 +85,10 @@ def grade_text(
         InputError: the exercise asks for what nobody can judge.
     """
     gradients = {f"gradient {tensor.name}" for tensor in exercise.op.gradients}
-    if unknown := [n for n in exercise.points if n not in CRITERIA and n not in gradients and not speed_of(n)]:
-        known = ", ".join((*CRITERIA, *sorted(gradients), "speed 2"))
-        raise InputError(f"{exercise.grade_id}: nothing judges {shown(unknown[0])}; want one of {known}")
+    known = (*CRITERIA, *sorted(gradients), *CUDA_CHECKS * (exercise.kind == "cuda"))
+    if unknown := [n for n in exercise.points if n not in known and not count_of(n) and not speed_of(n)]:
+        offered = ", ".join((*known, "speed 2"))
+        raise InputError(f"{exercise.grade_id}: nothing judges {shown(unknown[0])}; want one of {offered}")
     try:
         faults = _faults(lab, exercise, text, params, seed, trust, compiler)
     except Broken as broken:
@@ -105,7 +113,7 @@ def _faults(
 ) -> dict[str, str]:
     """Say of each criterion why it is not met; nothing where it is."""
     criteria = list(exercise.points)
-    toolchain = toolchain_of(compiler)
+    toolchain = toolchain_of(compiler, exercise.kind)
     try:
         kernel = _kernel(exercise, exercise.kernel, text, params)
     except LltmInlineError as error:
@@ -137,7 +145,8 @@ def _faults(
 
 def _kernel(exercise: Exercise, name: str, text: str, params: Mapping[str, float] = MappingProxyType({})) -> Kernel:
     """Make the kernel of a text for an exercise."""
-    return Kernel(name, cpp=text, params=dict(params), **exercise.settings)
+    given: dict[str, Any] = {exercise.kind: text, **exercise.settings}
+    return Kernel(name, params=dict(params), **given)
 
 
 def _all(criteria: Sequence[str], stage: str, reason: str) -> dict[str, str]:
@@ -162,7 +171,7 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
     # This process computes with one thread, and so does a worker of dask; a kernel must be right on several.
     checked.threads = max(2, len(os.sched_getaffinity(0)))
     guard: Any = RemoteGuard(runner)
-    more = hidden_cases(op, seed)
+    more = hidden_cases(op, seed, checked.watched)
     parts, matrix = parts_of(checked, more=more, safety=lambda one, sizes: replay(one, safety_cases(op, sizes), guard))
     sections: dict[str, Section] = {}
     aside: list[Section] = []
@@ -178,6 +187,7 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
             for criterion in _criteria_of(finding, exercise, op):
                 found.setdefault(criterion, []).append(finding)
     faults = {}
+    counted: tuple[Book, float] | str | None = None
     for criterion in exercise.points:
         quantity = f"d_{criterion.removeprefix('gradient ')}" if criterion.startswith("gradient ") else ""
         needs = {"safety": ["safety"], "memory": [], "signature": ["interface"]}.get(criterion, ["parity", "purity"])
@@ -194,15 +204,19 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
             faults[criterion] = f"{quantity or 'its result'} was never right, or never compared"
         elif criterion == "memory":
             faults[criterion] = _holds(op, runner, checked)
+        elif count := count_of(criterion):
+            counted = _counted(op, runner, checked, seed) if counted is None else counted
+            faults[criterion] = counted if isinstance(counted, str) else _too_many(count, *counted)
         else:
             faults[criterion] = ""
     return faults
 
 
-def hidden_cases(op: Op, seed: bytes) -> list[Case]:
+def hidden_cases(op: Op, seed: bytes, watched: bool = False) -> list[Case]:
     """Draw sizes that nobody knows beforehand, in each dtype and in any layout.
 
-    One extent is of a magnitude of its own in each, and so all magnitudes are there; the others are small.
+    One extent is of a magnitude of its own in each, and so all magnitudes are there; the others are small. Of a kernel that is
+    watched, which takes a thousand times as long, the largest are left out.
 
     Example:
         >>> from ..model.registry import registry
@@ -211,17 +225,18 @@ def hidden_cases(op: Op, seed: bytes) -> list[Case]:
         (24, True, False)
     """
     draw, cases = random.Random(seed), list[Case]()
+    longest, most = (_WATCHED_EXTENT, _MOST_WATCHED) if watched else (_MOST_EXTENT, _MOST_HIDDEN)
     axes = len(size_cases(op, None)[0].size)
     layouts = ("contiguous", *LAYOUTS)
     for number in range(_HIDDEN_SIZES if axes else 0):
         for _ in range(_TRIES):
             size = tuple(int(2 * 16 ** draw.random()) for _ in range(axes))
-            long = int(2 * (_MOST_EXTENT / 2) ** ((number + draw.random()) / _HIDDEN_SIZES))
+            long = int(2 * (longest / 2) ** ((number + draw.random()) / _HIDDEN_SIZES))
             case = Case(_HIDDEN, with_extent(size, draw.randrange(axes), long))
             if op.any_rank:  # the long one among one to four
                 view = (*(draw.randint(1, 5) for _ in range(draw.randrange(4))), long)
                 case = replace(viewed(op, case.size, tuple(draw.sample(view, len(view)))), group=_HIDDEN)
-            if op.allows(case.size) and elements(op, case.size) < _MOST_HIDDEN:
+            if op.allows(case.size) and elements(op, case.size) < most:
                 cases += [
                     replace(case, dtype=dtype, layout=draw.choice(layouts), grads=draw.choice(layouts))
                     for dtype in dtypes_of(op)
@@ -259,6 +274,9 @@ def _criteria_of(finding: Finding, exercise: Exercise, op: Op) -> list[str]:
     """Say to which criteria a finding belongs; what has no points of its own counts against parity."""
     gradients = [f"gradient {tensor.name}" for tensor in op.gradients]
     every = [*gradients, "parity"]
+    for word, seen in _SEEN.items() if exercise.kind == "cuda" else ():
+        if f"RuntimeError: {word}" in finding.text:  # of a launch that was ended there is no result
+            return [seen, *every] if seen in exercise.points else every
     if finding.section == "safety":
         named = ["safety"]
     elif finding.section == "interface":
@@ -279,7 +297,7 @@ def _told(finding: Finding, hidden: Collection[str]) -> str:
     if finding.case in hidden:
         return f"{finding.quantity} is wrong at a size that is not told"
     where = f" (at {finding.case})" if finding.case else ""
-    return "; ".join((f"{finding.text}{where}", *finding.hints[:1]))
+    return "; ".join((f"{finding.text}{where}", *finding.hints))
 
 
 def _shortened(reason: str) -> str:
@@ -308,6 +326,56 @@ def _holds(op: Op, runner: Runner, checked: checking.Runner) -> str:
         runner.close()
         return f"it {gone.reason}"
     return f"each call leaves {left / 1024:,.0f} KiB behind"
+
+
+def _counted(op: Op, runner: Runner, checked: checking.Runner, seed: bytes) -> tuple[Book, float] | str:
+    """Count what a call of forward does at a size that nobody knows, twice; or say why that cannot be.
+
+    Returns:
+        What it did, and the bytes of inputs and results. It must be right there, and do the same each time.
+    """
+    small = op.benchmark_sizes[0] if op.benchmark_sizes else size_cases(op, None)[0].size
+    case = Case("", below(op, small, random.Random(seed), 1)[0], dtypes_of(op)[0])
+    found = list[Book]()
+    try:
+        runner.calm = True
+        for _ in range(2):
+            runner.books = []
+            if wrong := next(iter(checked.run_again(case).wrong.values()), None):
+                return f"what it gives while it is counted is wrong: {wrong.sentence}"
+            found += runner.books[:1]
+    except Gone as gone:
+        runner.close()
+        return f"it {gone.reason}"
+    finally:
+        runner.books = None
+    if len(found) < 2 or found[0] != found[1]:
+        return "it does not do the same each time that it is called with the same"
+    if found[0].lost:
+        return "its launches do more in different places than there is room to count"
+    return found[0], float(sum(math.prod(shape) for shape in op.extents(case.size)) * case.dtype.itemsize)
+
+
+def _too_many(count: tuple[str, float], book: Book, moved: float) -> str:
+    """Say that a call has more of what is counted than it may have; nothing where it has not."""
+    what, most = count
+    _, sectors, _ = (sum(parts) for parts in zip(book.sums["global load"], book.sums["global store"], strict=True))
+    shared = ("shared load", "shared store")
+    passes, least = (sum(book.sums[one][i] for one in shared) for i in (1, 2))
+    found, places = {
+        "sectors": (sectors / max(1.0, moved / 32), ("global load", "global store")),
+        "conflicts": ((passes - least) / max(1, least), shared),
+        "divergent": (book.sums["divergent branch"][0] / max(1, book.warps), ("divergent branch",)),
+        "syncs": (book.barriers / max(1, book.blocks), ()),
+        "launches": (book.launches, ()),
+    }[what]
+    if not book.launches:
+        return "it launches no kernel"
+    if found <= most:
+        return ""
+    lines = sorted({line for one in places if (line := book.worst.get(one))})
+    where = f"; look at line {' and line '.join(map(str, lines))}" if lines else ""
+    return f"{found:.3g} {CUDA_COUNTS[what]}, want at most {most:g}{where}"
 
 
 def _large(op: Op) -> Size:

@@ -28,9 +28,19 @@ from .cells import cell_of, kernel_cell, read_notebook, value_of
 FORMAT = 1
 #: What can be graded, beside `gradient NAME` for each gradient of the op, and `speed 2` for at least twice as fast as the baseline.
 CRITERIA = ("builds", "signature", "parity", "safety", "forbidden", "memory")
-_SPEED = re.compile(r"speed (\d+(?:\.\d+)?)")
+#: Of a CUDA text: what its launches must be without; and what is counted, each with a number that it may be at most.
+CUDA_CHECKS = ("races", "bounds", "barriers", "uninitialised")
+CUDA_COUNTS = {
+    "sectors": "times the 32-byte sectors that inputs and results have are moved in global memory",
+    "conflicts": "passes of shared memory beyond those that there must be come to each of these",
+    "divergent": "branches at which its lanes part come to a warp",
+    "syncs": "barriers come to a block",
+    "launches": "launches come to a call",
+}
+_NUMBERED = re.compile(rf"(speed|{'|'.join(CUDA_COUNTS)}) (\d+(?:\.\d+)?)")
 
 TOML, SECRET, SELFTEST, OWN_OP = "lab.toml", "secret.txt", "selftest.json", "op.py"
+_TEXTS = (".cpp", ".cu")
 _MOST_BYTES = 16 * 2**20
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _REQUIRED = object()
@@ -52,6 +62,7 @@ class Exercise:
         solution: the instructor's text, with the values of the params.
         starter: what students are given in its place.
         wrong: by name, texts that must fall, each with the criterion by which and why.
+        kind: of its text, `cpp` or `cuda`; a CUDA text runs on `cuda-cpu`.
     """
 
     grade_id: str
@@ -65,6 +76,7 @@ class Exercise:
     solution: tuple[str, Mapping[str, float]] = ("", FrozenDict())
     starter: str = ""
     wrong: Mapping[str, tuple[str, str, str]] = field(default_factory=FrozenDict)
+    kind: str = "cpp"
 
     @property
     def of(self) -> float:
@@ -195,8 +207,19 @@ def speed_of(criterion: str) -> float | None:
         >>> speed_of("speed 1.5"), speed_of("parity")
         (1.5, None)
     """
-    found = _SPEED.fullmatch(criterion)
-    return float(found[1]) if found else None
+    found = _NUMBERED.fullmatch(criterion)
+    return float(found[2]) if found and found[1] == "speed" else None
+
+
+def count_of(criterion: str) -> tuple[str, float] | None:
+    """Return what a criterion counts and the most that it allows; None of one that asks for something else.
+
+    Example:
+        >>> count_of("sectors 1.5"), count_of("races")
+        (('sectors', 1.5), None)
+    """
+    found = _NUMBERED.fullmatch(criterion)
+    return (found[1], float(found[2])) if found and found[1] in CUDA_COUNTS else None
 
 
 def own_folder(lab: Any) -> Path:
@@ -214,7 +237,7 @@ def own_folder(lab: Any) -> Path:
 def _belongs(name: PurePosixPath) -> bool:
     """Tell whether a file is a part of the lab, and not what was made of it or lies beside it."""
     if name.parent == PurePosixPath("wrong") or name.parent == PurePosixPath():
-        return name.suffix == ".cpp" or (
+        return name.suffix in _TEXTS or (
             name.parent == PurePosixPath()
             and (name.suffix == ".ipynb" or str(name) in (TOML, SECRET, SELFTEST, OWN_OP))
         )
@@ -290,11 +313,11 @@ def lab_of(files: Mapping[str, bytes], folder: Path) -> Lab:
     for file in files:
         if file.startswith("wrong/") and file.removeprefix("wrong/").partition(".")[0] not in exercises:
             raise DefinitionError(
-                f"{folder / file}: want the name GRADE_ID.NAME.cpp. Exercises: {', '.join(exercises)}"
+                f"{folder / file}: want the name GRADE_ID.NAME.cpp, or .cu. Exercises: {', '.join(exercises)}"
             )
     secret = files.get(SECRET, b"").strip()
     used = {TOML, SECRET, SELFTEST, OWN_OP, notebook}
-    kept = {n: data for n, data in files.items() if n in used or n.endswith(".cpp")}
+    kept = {n: data for n, data in files.items() if n in used or n.endswith(_TEXTS)}
     return Lab(name, folder, made, limits, secret, due, late, questions, notebook, FrozenDict(kept))
 
 
@@ -333,9 +356,12 @@ def _exercise(
     params, forbid = table.take("params", strings, ()), table.take("forbid", strings, ())
     baseline = table.take("baseline", string, "")
     table.end()
-    criteria = [*CRITERIA[:3], *(f"gradient {one.name}" for one in op.gradients), *CRITERIA[3:], "speed 2"]
+    cell = kernel_cell(cell_of(book, key), key)
+    cuda = cell.kind == "cuda"
+    more = (*CUDA_CHECKS, *(f"{count} 2" for count in CUDA_COUNTS)) if cuda else ("speed 2",)
+    criteria = [*CRITERIA[:3], *(f"gradient {one.name}" for one in op.gradients), *CRITERIA[3:], *more]
     for name, value in points.items():
-        if name not in criteria and not speed_of(name):
+        if name not in criteria and not (count_of(name) if cuda else speed_of(name)):
             raise DefinitionError(f"{where}: points of {shown(name)}.{offer(name, criteria, 'Criteria')}")
         if number(f"points.{name}", value, where=where, error=DefinitionError) < 0:
             raise refusal(f"points.{name}", value, "a number of 0 or more", where=where, error=DefinitionError)
@@ -347,15 +373,9 @@ def _exercise(
         raise DefinitionError(f"{where}: points for 'forbidden' need a list, forbid = [\"aten\"]")
     if baseline and baseline not in files:
         raise DefinitionError(f"{where}: baseline={shown(baseline)}, and there is no such file beside {TOML}")
-    cell = kernel_cell(cell_of(book, key), key)
     if cell.options.name != kernel:
         raise DefinitionError(
             f"{where}: kernel={shown(kernel)}, and the cell {key!r} of the notebook makes {cell.options.name!r}"
-        )
-    if cell.kind != "cpp":
-        raise DefinitionError(
-            f"{where}: the cell {key!r} of the notebook is a CUDA text, and only C++ texts are graded: "
-            "what checks a CUDA text on the CPU starts a program of its own"
         )
     if cell.starter == cell.text:
         raise DefinitionError(
@@ -364,7 +384,7 @@ def _exercise(
     return Exercise(
         key, op, kernel, FrozenDict(points), params, forbid,
         _text(files[baseline], baseline) if baseline else "", FrozenDict(cell.settings),
-        (cell.text, FrozenDict(cell.options.params)), cell.starter, FrozenDict(_wrong(key, files, points)),
+        (cell.text, FrozenDict(cell.options.params)), cell.starter, FrozenDict(_wrong(key, files, points)), cell.kind,
     )  # fmt: skip
 
 

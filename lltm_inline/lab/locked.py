@@ -29,7 +29,7 @@ from ..workers.fork_client import ForkClient
 from ..workers.outcome import FROM_OUTSIDE
 from ..workers.process import Output
 from . import enclosure, inside, sandbox
-from .inside import ARENA, DTYPES, HEADER, MAGIC, MISSING, NUMBER, RECORD, TENSOR, Laid
+from .inside import ARENA, BOOK, DTYPES, HEADER, MAGIC, MISSING, NUMBER, RECORD, TENSOR, Laid
 
 _TICK, _PIPE_BYTES = 0.05, 1 << 16
 #: How many times its own limit a process may wait for a core beside it.
@@ -198,10 +198,10 @@ class Locked:
     def __init__(self, task: Any, output: int) -> None:
         self._server, self._most = server(), output
         memory = os.memfd_create("lltm_inline lab", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        os.ftruncate(memory, ARENA)
+        os.ftruncate(memory, ARENA + BOOK)
         # Nobody can make it shorter: what the judge reads is there.
         fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-        self.memory = mmap.mmap(memory, ARENA)
+        self.memory = mmap.mmap(memory, ARENA + BOOK)
         try:
             self.pid, self._link, self._output, self._box, _ = self._server.fork(_File(memory))
         except WorkerError as error:
@@ -426,6 +426,15 @@ class Locked:
 
     def _now(self, one: Laid) -> Tensor:
         return torch.frombuffer(self.memory, dtype=torch.uint8, count=one.nbytes, offset=one.offset)
+
+    def open_book(self, wanted: bool) -> None:
+        """Have it begin a new page in the book of its launches, see `cuda_cpu/book.h`, and count what they do where that is wanted."""
+        head = inside.BOOK_HEAD.pack(wanted, *[0] * 7, b"")
+        self.memory[ARENA : ARENA + len(head)] = head
+
+    def book(self) -> bytes:
+        """Return what stands in it."""
+        return self.memory[ARENA:]
 
     def ask(self, ask: inside.Ask | str) -> None:
         """Send a request, or a word to go on."""

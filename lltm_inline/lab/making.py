@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import linecache
 import os
 import re
 import secrets
+import tempfile
 import tomllib
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -34,7 +36,7 @@ NBGRADER = """\
 c = get_config()  # noqa: F821
 c.ClearSolutions.code_stub = {"python": ""}
 c.CourseDirectory.ignore = [
-    "lab.toml", "secret.txt", "selftest.json", "op.py", "*.cpp", "wrong", "student", "lab.zip", "gradescope.zip",
+    "lab.toml", "secret.txt", "selftest.json", "op.py", "*.cpp", "*.cu", "wrong", "student", "lab.zip", "gradescope.zip",
     ".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback",
 ]
 """
@@ -133,12 +135,9 @@ def new(folder: str | os.PathLike[str], op: Op | str, *, solution: Kernel | str 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileError(f"{shown(str(folder))} is not empty: want a folder that does not exist yet")
     op, kernel = _op_and_kernel(op, solution)
-    own = "" if op.name in registry.ops and registry.is_shipped(registry[f"{op.name}/python"]) else _text_of(op)
-    text = _with_marks(kernel)
-    if own and kernel.cpp.strip() in own:
-        raise InputError(
-            f"op {op.name!r}: the text that defines it has the solution in it, and students get it: move the solution elsewhere"
-        )
+    is_shipped = op.name in registry.ops and registry.is_shipped(registry[f"{op.name}/python"])
+    own = "" if is_shipped else _text_of(op, _source(kernel))
+    text, suffix = _with_marks(kernel), ".cu" if kernel.cuda else ".cpp"
     points = "\n".join(f"{json.dumps(name) if ' ' in name else name} = {points}" for name, points in _points(op))
     known = {
         "name": folder.name,
@@ -151,16 +150,20 @@ def new(folder: str | os.PathLike[str], op: Op | str, *, solution: Kernel | str 
     files = {
         TOML: (_TOML.format(**known, points=points), "points, due date, limits"),
         f"{folder.name}.ipynb": (f"{book}\n", "the notebook, with the solution"),
-        f"wrong/{op.name}.nothing.cpp": (wrong, "must fall"),
+        f"wrong/{op.name}.nothing{suffix}": (wrong, "must fall"),
         SECRET: (f"{secrets.token_hex(32)}\n", "the seeds of the hidden cases: never hand it out"),
         **({OWN_OP: (own, "the op")} if own else {}),
     }
     with using_file(folder):
-        for name, (content, _) in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(content, encoding="utf-8")
-        (folder / SECRET).chmod(0o600)
-    read_lab(folder)  # what was made is a lab, or says now why not
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as directory:
+            made = Path(directory, folder.name)
+            for name, (content, _) in files.items():
+                (made / name).parent.mkdir(parents=True, exist_ok=True)
+                (made / name).write_text(content, encoding="utf-8")
+            (made / SECRET).chmod(0o600)
+            read_lab(made)  # it is a lab, or says now why not, and there is nothing
+            made.rename(folder)
     said = tuple((name, what) for name, (_, what) in files.items())
     return Made(folder, said, "Edit it, then: lab selftest, lab make.")
 
@@ -177,14 +180,15 @@ def _op_and_kernel(op: Op | str, solution: Kernel | str | None) -> tuple[Op, Ker
     if not isinstance(op, Op):
         raise refusal("op", op, "an Op, or the name of one")
     if solution is None:
-        ours = [kernel for kernel in registry.values() if kernel.op == op.name and kernel.cpp and not kernel.cuda]
-        ours.sort(key=lambda kernel: kernel.variant != "cpp")
+        ours = [kernel for kernel in registry.values() if kernel.op == op.name and _source(kernel)]
+        ours.sort(key=lambda kernel: (kernel.variant != "cpp", bool(kernel.cuda)))
         if not ours:
-            raise InputError(f"op {op.name!r} has no kernel with a C++ text: give one: solution=")
+            where = f" in {_place(op)[0]}" * (not registry.is_shipped(registry[f"{op.name}/python"]))
+            raise InputError(f"op {op.name!r}{where} has no kernel of one text, C++ or CUDA: give one: solution=")
         return op, ours[0]
     kernel = solution if isinstance(solution, Kernel) else kernels_of(solution)[0]
-    if kernel.op != op.name or not kernel.cpp or kernel.cuda:
-        raise refusal("solution", kernel.label, f"a kernel of {op.name!r} with a C++ text and no other")
+    if kernel.op != op.name or not _source(kernel):
+        raise refusal("solution", kernel.label, f"a kernel of {op.name!r} with one text, C++ or CUDA")
     return op, kernel
 
 
@@ -192,21 +196,50 @@ def _points(op: Op) -> list[tuple[str, int]]:
     return [("builds", 1), ("parity", 4), *((f"gradient {one.name}", 2) for one in op.gradients), ("safety", 1)]
 
 
-def _text_of(op: Op) -> str:
-    """Return the text of the cell or file that defines an op; it must run by itself, and define the op where its reference is."""
-    code = getattr(inspect.unwrap(op.reference), "__code__", None)
-    text = "".join(linecache.getlines(code.co_filename)) if code is not None else ""
+def _source(kernel: Kernel) -> str:
+    """Return the one text of a kernel; nothing where it has two, or none."""
+    return "" if kernel.cpp and kernel.cuda else kernel.cpp or kernel.cuda
+
+
+def _place(op: Op) -> tuple[str, str]:
+    """Return the file or cell that has the reference of an op, and its text."""
+    file = getattr(getattr(inspect.unwrap(op.reference), "__code__", None), "co_filename", "")
+    return file, "".join(linecache.getlines(file))
+
+
+def _without(text: str, solution: str, file: str) -> str:
+    """Leave out of a text the statements that have the solution, and then those that use what these define."""
+    gone, names, lines = set[ast.stmt](), set[str](), text.splitlines(keepends=True)
+    body = ast.parse(text).body
+    for statement in [*body, *body]:
+        nodes = [*ast.walk(statement)]
+        held = any(isinstance(node, ast.Constant) and solution in str(node.value) for node in nodes)
+        if held or any(isinstance(node, ast.Name) and node.id in names for node in nodes):
+            gone.add(statement)
+            names |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    for statement in gone:
+        lines[statement.lineno - 1 : statement.end_lineno] = [""] * ((statement.end_lineno or 0) - statement.lineno + 1)
+    kept = "".join(lines)
+    if solution in kept:
+        raise InputError(f"{file} has the solution in it, and students get it: move the solution into another file")
+    return kept
+
+
+def _text_of(op: Op, solution: str) -> str:
+    """Return the text of the cell or file that defines an op, without the solution; it must run by itself."""
+    file, text = _place(op)
     if not text:
         raise InputError(
             f"op {op.name!r}: the text that defines it cannot be found: write it into a file, and give FILE.py:OP/VARIANT"
         )
-    own_ops(text.encode(), code.co_filename if code is not None else "", op.name)
+    text = _without(text, solution.strip(), file) if solution.strip() in text else text
+    own_ops(text.encode(), file, op.name)
     return text
 
 
 def _with_marks(kernel: Kernel) -> str:
     """Mark what stands in `forward` and `backward` as the solution; without it they say that they are not written yet."""
-    text = kernel.cpp
+    text = _source(kernel)
     for function in reversed([one for one in at_file_scope(text) if one.name in kernel.functions]):
         first, last = function.body
         body = text[first:last].strip("\n").rstrip()
@@ -217,7 +250,7 @@ def _with_marks(kernel: Kernel) -> str:
 
 def _notebook(name: str, op: Op, kernel: Kernel, text: str, own: str) -> dict[str, Any]:
     """Lay out the notebook: what is asked, the op, the cell to fill in."""
-    words = [f"%%kernel {op.name}/mine --check"]
+    words = [f"%%kernel {op.name}/mine --check{' --device cuda-cpu' * bool(kernel.cuda)}"]
     words += [f"--params {' '.join(f'{key}={value}' for key, value in kernel.params.items())}"] * bool(kernel.params)
     words += [f"--saves {' '.join(kernel.saves)}"] * bool(kernel.saves)
     points = sum(points for _, points in _points(op))

@@ -200,6 +200,9 @@ def student_page(grades: Grades, student: str) -> Html:
     if lost := grades.penalty.get(student, 0.0):
         said = f"Handed in {grades.handed_in[student]}, due {grades.due}: {lost:.0%} of the points are lost."
         parts.append(note("plain", said))
+    if cells := grades.rewritten.get(student):
+        said = f"You have rewritten what was locked: {', '.join(cells)}. You were graded by what was handed out."
+        parts.append(note("plain", said))
     for grade in grades.students[student]:
         parts.append(tag("h2", grade.exercise))
         if grade.not_graded:
@@ -252,7 +255,9 @@ def class_page(grades: Grades, pages: Mapping[str, str]) -> Html:
     people: list[list[object]] = []
     for student, ones in grades.students.items():
         link = tag("a", student, href=pages[student]) if student in pages else student
-        people.append([link, _points(grades.score(student), whole), "; ".join(_reasons(ones))])
+        cells = ", ".join(grades.rewritten.get(student, ()))
+        said = [*_reasons(ones), *[f"locked cells were rewritten: {cells}"] * bool(cells)]
+        people.append([link, _points(grades.score(student), whole), "; ".join(said)])
     parts.append(table(["student", "points", "what is missing"], people, caption="students"))
     return join(parts)
 

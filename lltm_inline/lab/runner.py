@@ -9,12 +9,15 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
+from string import hexdigits
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from ..autopsy.symbolize import lines_of
 from ..base.processors import processors
 from ..checking.guard import Damage
 from ..checking.runner import threads
@@ -23,8 +26,8 @@ from ..model.registry import Op
 from ..run.built import build_helper
 from ..run.function import Function, each
 from ..workers.limits import Limits
-from .builder import Library
-from .inside import Ask, RunTask
+from .builder import Library, runtime_of
+from .inside import BOOK_HEAD, BOOK_LINE, BOOK_WHATS, Ask, RunTask
 from .locked import Answer, Broken, Gone, Kept, Locked, require_locks, same
 
 #: Locks and loading, on a machine that is busy.
@@ -54,6 +57,20 @@ class _Held(NamedTuple):
     keep: Any
 
 
+class Book(NamedTuple):
+    """What the launches of one call have done: how often each of `BOOK_WHATS`, its transactions, and those at best; its worst line."""
+
+    faults: int
+    said: str
+    launches: int
+    blocks: int
+    warps: int
+    barriers: int
+    lost: int
+    sums: dict[str, tuple[int, int, int]]
+    worst: dict[str, int]
+
+
 class Runner:
     """The process in which one submission's kernel runs; a new one takes its place when it has ended.
 
@@ -72,6 +89,7 @@ class Runner:
         faults: what was seen beside the calls that were asked for.
         raised: how many calls have raised.
         calm: no calls are made beside those that are asked for, and nothing is held on to.
+        books: a list into which goes what each call of a CUDA text has done; None where nobody asks.
     """
 
     def __init__(
@@ -87,6 +105,8 @@ class Runner:
             self._helpers = {
                 name: build_helper(name, library.toolchain.compiler, False) for name in ("bridge", "guard")
             }
+            if library.kernel.cuda:
+                self._helpers["runtime"] = runtime_of(library.toolchain)
         except LltmInlineError as error:
             raise InfraError(f"what runs submissions cannot be compiled: {error}") from error
         self.process: Locked | None = None
@@ -95,7 +115,9 @@ class Runner:
         self._forgotten: list[int] = []
         self.guard, self.dtype = "", torch.float64
         self.damages: list[Damage] = []
-        self.function = Function(library.kernel, op, None, None, self._differentiable().apply, device="cpu")
+        self.books: list[Book] | None = None
+        device = library.toolchain.device.name
+        self.function = Function(library.kernel, op, None, None, self._differentiable().apply, device=device)
 
     def start(self) -> Locked:
         """Fork, lock and load, unless that was done.
@@ -218,6 +240,7 @@ class Runner:
         assert self.process is not None
         process = self.process
         started = time.monotonic()
+        process.open_book(self.books is not None)
         process.ask(ask)
         answer = self._receive(ask.number, self.limits.seconds)
         self.spent += time.monotonic() - started
@@ -227,12 +250,49 @@ class Runner:
         except BaseException:
             self.close()
             raise
-        if answer.raised:
+        book = self._book() if self._library.kernel.cuda else None
+        if answer.raised or (book and book.faults):
             self.raised += 1
-            raise RuntimeError(_said(answer.text))
+            # What was found is told, whatever the text has made of the exception.
+            raise RuntimeError(self._with_lines(book.said) if book and book.faults else _said(answer.text))
+        if book and self.books is not None:
+            self.books.append(book)
         if self.guard:
             self.damages += _damages(answer.text)
         return answer
+
+    def _book(self) -> Book:
+        """Read what the call has done; places of the library become lines of the text."""
+        assert self.process is not None
+        data = self.process.book()
+        _, faults, launches, blocks, warps, barriers, count, lost, said = BOOK_HEAD.unpack_from(data)
+        rows = [BOOK_LINE.unpack_from(data, BOOK_HEAD.size + i * BOOK_LINE.size) for i in range(count)]
+        wanted = (at for row in rows for at in row[5:] if at and self.books is not None)
+        places = lines_of(wanted, self._library.build.path)
+        sums, worst = dict.fromkeys(BOOK_WHATS, (0, 0, 0)), dict[str, tuple[int, int]]()
+        for what, _, times, transactions, least, *calls in rows:
+            name = BOOK_WHATS[what]
+            own = [places[at].line for at in calls if at in places and places[at].file == self._library.kernel.name]
+            if not own and name == BOOK_WHATS[-1]:
+                continue  # in a function of ours, which a GPU has as an instruction
+            before = sums[name]
+            sums[name] = before[0] + times, before[1] + transactions, before[2] + least
+            worst[name] = max(worst.get(name, (-1, 0)), (transactions - least or times, own[0] if own else 0))
+        told = said.partition(b"\0")[0].decode(errors="replace")
+        return Book(
+            faults, told, launches, blocks, warps, barriers, lost, sums, {n: line for n, (_, line) in worst.items()}
+        )
+
+    def _with_lines(self, said: str) -> str:
+        """Write lines of the text in the place of addresses of its library."""
+        first, *parts = said.split("line @")
+        at = [int("".join(takewhile(hexdigits.__contains__, part))[:8] or "0", 16) for part in parts]
+        own = {at: place.line for at, place in lines_of(at, self._library.build.path).items()}
+        told = (
+            f"line {own.get(one, 'that is not known')}{part.lstrip(hexdigits)}"
+            for one, part in zip(at, parts, strict=True)
+        )
+        return "".join((first, *told))
 
     def next_number(self) -> int:
         """Return the number of the next request."""

@@ -19,7 +19,7 @@ from ..base.above import Sheet, printable
 from ..base.arguments import path_of, plural, shown, using_file
 from ..errors import FileError, InputError
 from ..model.op import FrozenDict
-from .cells import MOST_BYTES, cell_of, kernel_cell, read_notebook, too_large, value_of
+from .cells import MOST_BYTES, cell_of, grade_id, is_locked, kernel_cell, read_notebook, source_of, too_large, value_of
 from .grades import plain_cell
 from .lab import Exercise, Lab, Question, read_lab
 
@@ -60,11 +60,13 @@ class Submission:
         student: as the folder, the file or Gradescope names them.
         answers: one for each cell of the lab.
         handed_in: when, in UTC as ISO 8601; empty where nobody has noted it.
+        rewritten: the locked cells that say something else than they were handed out with, or are gone.
     """
 
     student: str
     answers: tuple[Answer, ...]
     handed_in: str = ""
+    rewritten: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,6 +93,7 @@ class Submissions(Sheet):
         rows: list[Sequence[str]] = []
         for one in self.submissions:
             said = [f"{a.exercise}: {a.not_graded or a.reason}" for a in one.answers if a.not_graded or a.reason]
+            said += [f"locked cells were rewritten: {', '.join(one.rewritten)}"] * bool(one.rewritten)
             rows.append([one.student, one.handed_in or "-", "; ".join(dict.fromkeys(said)) or "to be graded"])
         return ["student", "handed in", "answers"], rows
 
@@ -296,7 +299,16 @@ def _submission(lab: Lab, student: str, files: Sequence[_Found]) -> Submission:
     for cell in lab.cells:
         answer, said = own_result(partial(_answer, cell, book))
         answers.append(answer or Answer(cell.grade_id, not_graded=said))
-    return Submission(student, tuple(answers), handed_in)
+    return Submission(student, tuple(answers), handed_in, _rewritten(lab, book))
+
+
+def _rewritten(lab: Lab, book: dict[str, Any]) -> tuple[str, ...]:
+    """Name the locked cells of a lab that a student has rewritten; what stands in them is not what is graded."""
+    theirs = {grade_id(cell): own_result(partial(source_of, cell))[0] for cell in book["cells"]}
+    locked = [cell for cell in read_notebook(lab.files[lab.notebook], lab.notebook)["cells"] if is_locked(cell)]
+    return tuple(
+        grade_id(cell) for cell in locked if (theirs.get(grade_id(cell)) or "").split() != source_of(cell).split()
+    )
 
 
 def _answer(cell: Exercise | Question, book: dict[str, Any]) -> Answer:
@@ -319,8 +331,8 @@ def _kernel_of(exercise: Exercise, source: str) -> Answer:
     cell = kernel_cell(source, name)
     if cell.options.name != exercise.kernel:
         raise InputError(f"cell {name!r} makes {shown(cell.options.name)}, want {exercise.kernel}")
-    if cell.kind != "cpp":
-        raise InputError(f"cell {name!r} is a {cell.kind} text, want cpp")
+    if cell.kind != exercise.kind:
+        raise InputError(f"cell {name!r} is a {cell.kind} text, want {exercise.kind}")
     if cell.settings != dict(exercise.settings):
         wanted = " ".join(f"--{key} {value}" for key, value in exercise.settings.items()) or "none"
         raise InputError(f"cell {name!r}: its first line has other options than it was handed out with ({wanted})")

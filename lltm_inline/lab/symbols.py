@@ -13,7 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from ..base.packages import pip_command
 from ..cpp.masks import uncommented
+from ..diagnosis.compiler_log import demangle
 from ..errors import InfraError
 
 #: What the assembler is handed as it stands, and, of attributes, what has a function run before a call.
@@ -46,7 +50,36 @@ _HEADER = re.compile(rf"{_AT_START}(?:include|import)", re.MULTILINE)
 #: Where a compiler and a reader may see other lines: clang takes a carriage return alone for the end of one.
 _CONTROL = re.compile(r"[^\t\n -~\x80-\U0010ffff]")
 #: An include that names a header, of the compiler, of torch or of CUDA.
-_PLAIN = re.compile(r"""(?:<(?P<a>[^<>\n]+)>|"(?P<b>[^"\n]+)")\s*(?://.*|/\*.*)?\Z""")
+_PLAIN = re.compile(r"""(?:<(?P<a>[\w./+-]+)>|"(?P<b>[\w./+-]+)")\s*(?://.*|/\*.*)?\Z""")
+
+#: What a CUDA text may not say once it is preprocessed: names of what checks and counts it, and what keeps that from looking.
+_OF_CHECKS = re.compile(
+    r"(?P<name>\w*(?:(?i:cuda_cpu)|__(?:tsan|sanitizer|ubsan|asan|wrap|real)_)\w*)|(?P<off>\b_*(?:no_sanitize\w*|"
+    r"disable_sanitizer_instrumentation|no_instrument_function|optnone|optimize|naked)\b)|"
+    r"^[ \t]*#[ \t]*(?P<pragma>pragma\b(?![ \t]*(?:unroll|nounroll|once)\b).*)",
+    re.MULTILINE,
+)
+#: What the rewriter of CUDA texts and our headers' macros say of the runtime; what else of it a text's library may import; and how
+#: the names begin by which compilers call it.
+_SAID = (
+    " Launch Call Loaded Variable SharedOfFile OnHeap Accessor Accessor32 Pair named with_accessors unwritten returned declare_shared "
+    "dynamic_shared kernel_memcpy kernel_memset kernel_malloc kernel_free broken thread_index block_index block_size grid_size "
+)
+_IMPORTED = (
+    " Block Apart lane last_error last_fault most_shared is_loaded thread_order note place shown fail_shuffle fail_unasked off_axis "
+    "remember_tensor remember_shared remember_variable remember_shared_of_file remember_allocation forget_allocation mark_unwritten "
+    "name_dynamic_shared require_written before_wait before_atomic before_copy fence "
+)
+_HOOKS = ("__tsan_", "__sanitizer_", "__ubsan_", "__wrap_mem")
+#: Families of functions that a C++ text may call and a CUDA text may not.
+_FAMILIES_OF_CUDA = {
+    "threads of its own are": r"pthread_\w+ thrd_\w+ _ZNSt6thread\w* GOMP_\w+ omp_\w+ __kmpc\w+ _ZN2at8internal\w+",
+    "functions that write where nobody looks are": r"(?:frexp|modf|remquo|sincos)[fl]? lgamma[fl]?_r (?:__)?\w*printf(?:_chk)? \w*scanf "
+    r"(?:__)?str(?!len|n?cmp)\w+ (?:__)?wcs\w+ (?:__)?wmem\w+ (?:__)?mem(?:p?cpy|ccpy|move|set|frob)\w* b(?:copy|zero) qsort(?:_r)? "
+    r"f?write\w* getrandom getentropy mb\w+ wc\w+ iconv\w* \w*longjmp\w* \w*setjmp\w* set(?:v|line)?buf(?:fer)? atexit",
+    "ways to bring values of a tensor to the host are": r"_ZN2at4_ops(?:\d+)(?:item|_local_scalar_dense|is_nonzero|equal|allclose)\w* "
+    r"_ZNK2at6Tensor4item\w* _ZN2at6tensor\w*",
+}
 
 #: Families of functions that no kernel needs, each as patterns of whole names in the table of symbols.
 _FAMILIES = {
@@ -65,8 +98,9 @@ _FAMILIES = {
     r"_ZN3c10\d+(?:(?:try_)?make_)?(?:[tT]emp|Fatal|Signal).* _ZN2at\d+\w*MapAllocator.* "
     r"_ZN2at14DynamicLibrary.* aoti_torch_save_\w+ uv_\w+ mz_\w+",
 }
-_CLOSED = tuple(
-    (what, re.compile("|".join(f"(?:{one})" for one in names.split()))) for what, names in _FAMILIES.items()
+_CLOSED, _CLOSED_TO_CUDA = (
+    tuple((what, re.compile("|".join(f"(?:{one})" for one in names.split()))) for what, names in families.items())
+    for families in (_FAMILIES, _FAMILIES_OF_CUDA)
 )
 
 #: What a kernel may take of the libraries of C and C++, of compilers and of vectors, by whole classes; in `_MATHS` without the type.
@@ -160,7 +194,7 @@ def complaint_of_text(text: str) -> str:
         said = (match[1] or match[2] or "").strip()
         name = _PLAIN.match(said)
         path = (name["a"] or name["b"]) if name else ""
-        if not name or path.startswith("/") or ".." in path.split("/") or not re.fullmatch(r"[\w./+-]+", path):
+        if not name or path.startswith("/") or ".." in path.split("/"):
             return _told(plain, match.end(), f"it includes {said[:60]!r}: want the plain name of a header, <cmath>")
     for number, row in enumerate(plain.split("\n"), 1):
         if _PRAGMA.search(row.partition("ragma")[2]):
@@ -197,8 +231,7 @@ def complaint_of_code(text: str) -> str:
     """
     if (count := text.count('R"')) > _RAW:  # each that does not end is looked for through all of the text
         return f"the text has {count} raw strings, want at most {_RAW}"
-    code = _LITERAL.sub(lambda one: re.sub(r"[^\n]", " ", one[0]) if one["no"] or one["text"] else one[0], text)
-    code = re.sub(r"<:(?!:[^:>])", " [", code).replace(":>", " ]")
+    code = re.sub(r"<:(?!:[^:>])", " [", _without_literals(text)).replace(":>", " ]")
     if assembly := _ASSEMBLY.search(code):
         return _told(text, assembly.start(), "inline assembly is closed in a lab: leave it out")
     depth, attributes = 0, list[tuple[int, int]]()  # those that are open: their depth, and where they begin
@@ -215,6 +248,34 @@ def complaint_of_code(text: str) -> str:
             )
             return _told(text, attributes[0][1], said)
     return ""
+
+
+def complaint_of_cuda(text: str, word: str = "") -> str:
+    """Say what a CUDA text says of what checks and counts it; nothing where it says nothing.
+
+    Args:
+        text: as it was handed in, or what the preprocessor has made of it.
+        word: that then stands for the runtime, where the rewriter speaks of it.
+
+    Example:
+        >>> complaint_of_cuda("void f() { cuda_cpu::lane = 0; }")
+        "line 1: it says 'cuda_cpu', a name of what checks and counts it, which is closed in a lab"
+    """
+    code = _without_literals(text if word else uncommented(_whole(text)))
+    if found := _OF_CHECKS.search(code):
+        what = found["name"] or found["off"] or found["pragma"]
+        why = "a name of what checks and counts it" if found["name"] else "which keeps what checks it from looking"
+        return _told(text, found.start(), f"it says {what.strip()[:60]!r}, {why}, which is closed in a lab")
+    for ahead, said in itertools.pairwise(code.split(word)) if word else ():
+        scope, name = said.lstrip()[:2], said.lstrip()[2:].translate(dict.fromkeys(map(ord, "(<{"), " ")).split()[:1]
+        if said[:1] != "_" and (scope != "::" or f" {''.join(name)} " not in _SAID):
+            why = "a macro of its own changes what is said to what checks it: give it another name"
+            return _told(text, len(ahead), why)
+    return ""
+
+
+def _without_literals(text: str) -> str:
+    return _LITERAL.sub(lambda one: re.sub(r"[^\n]", " ", one[0]) if one["no"] or one["text"] else one[0], text)
 
 
 def own_texts(preprocessed: Iterable[str], is_header: Callable[[str], bool]) -> list[str]:
@@ -250,12 +311,13 @@ def _told(text: str, place: int, what: str) -> str:
     return f"line {ahead.count(chr(10)) + ahead.count(chr(12)) + 1}: {what}"
 
 
-def complaint_of_library(path: Path, forbid: Sequence[str]) -> str:
+def complaint_of_library(path: Path, forbid: Sequence[str], cuda: bool = False) -> str:
     """Say what a library calls that it must not, by name; nothing where all is allowed.
 
     Args:
         path: of the library.
         forbid: `aten`, or names of symbols.
+        cuda: it is of a CUDA text: what runs and checks its kernels is another library.
 
     Raises:
         InfraError: there is no package that reads libraries.
@@ -264,7 +326,7 @@ def complaint_of_library(path: Path, forbid: Sequence[str]) -> str:
         from elftools.common.exceptions import ELFError
         from elftools.elf.elffile import ELFFile
     except ImportError as error:
-        raise InfraError("labs read libraries with pyelftools: pip install 'lltm-inline[lab]'") from error
+        raise InfraError(f"labs read libraries with pyelftools. {pip_command('lltm-inline[lab]')}") from error
     try:
         with path.open("rb") as file:
             elf = ELFFile(file)
@@ -273,6 +335,8 @@ def complaint_of_library(path: Path, forbid: Sequence[str]) -> str:
             symbols = list(dynamic.iter_symbols())
             chosen = any(symbol["st_info"]["type"] in ("STT_GNU_IFUNC", "STT_LOOS") for symbol in symbols)
             executable = any(s["p_type"] == "PT_GNU_STACK" and s["p_flags"] & 1 for s in elf.iter_segments())
+            parts: Any = [part for part in elf.iter_sections() if part["sh_type"] in ("SHT_SYMTAB", "SHT_DYNSYM")]
+            every = [symbol for part in parts for symbol in part.iter_symbols()]
             imported = sorted({symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF" and symbol.name})
     except (ELFError, StopIteration, LookupError, ValueError, TypeError, AttributeError) as error:
         return f"its library cannot be read ({type(error).__name__})"
@@ -282,36 +346,65 @@ def complaint_of_library(path: Path, forbid: Sequence[str]) -> str:
         )
     if executable or kinds & {"DT_RPATH", "DT_RUNPATH", "DT_AUDIT", "DT_DEPAUDIT", "DT_TEXTREL"}:
         return "its library asks for what no kernel needs: a stack that can be executed, or paths of its own"
-    return complaint_of_calls(imported, forbid)
+    if cuda:
+        for symbol in every:
+            if symbol["st_shndx"] != "SHN_UNDEF" and symbol.name.startswith(_HOOKS):
+                return f"it defines {symbol.name!r}, a function of what checks and counts it, which is closed in a lab"
+        imported = [name for name in imported if not name.startswith(_HOOKS) and not _is_of_runtime(name)]
+    return complaint_of_calls(imported, forbid, cuda)
 
 
-def complaint_of_calls(names: Iterable[str], forbid: Sequence[str]) -> str:
+def _is_of_runtime(name: str) -> bool:
+    parts = [part for part in _qualified(name).split("::") if part != "apart"]
+    return parts[:1] == ["cuda_cpu"] and f" {''.join(parts[1:2])} " in _SAID + _IMPORTED
+
+
+def complaint_of_calls(names: Iterable[str], forbid: Sequence[str], cuda: bool = False) -> str:
     """Say which of the functions that a library calls are closed to it.
 
     Example:
         >>> complaint_of_calls(["tanh", "fork"], [])
         "it calls 'fork': processes and signals are closed in a lab"
         >>> complaint_of_calls(["_ZN2at4_ops10mul_Tensor4callERKNS_6TensorES4_"], ["aten"])
-        'it calls at::mul_Tensor, and this exercise is to be written without ATen'
+        'it calls at::mul, and this exercise is to be written without ATen'
     """
     names = list(names)
-    for name, (what, closed) in itertools.product(names, _CLOSED):
+    for name, (what, closed) in itertools.product(names, (*_CLOSED, *_CLOSED_TO_CUDA * cuda)):
         if closed.fullmatch(name):
-            return f"it calls {_qualified(name)!r}: {what} closed in a lab"
+            return f"it calls {_as_written(name)!r}: {what} closed in a lab"
     for name in names:
         if name in forbid:
             return f"it calls {name!r}, which this exercise forbids"
         plain = _qualified(name)
         if not _OPEN.fullmatch(name):
             if not _TORCHS.fullmatch(name):
-                return f"it calls {plain!r}, which is no function that a kernel needs: take those of C++ and of torch"
+                return f"it calls {_as_written(name)!r}, which is no function that a kernel needs: take those of C++ and of torch"
             operator = _OPERATOR.fullmatch(plain)
             moves = operator and "native" not in plain and _MOVES.fullmatch(operator[1])
             if "aten" in forbid and not moves and not _TENSORS.fullmatch(plain):
-                return f"it calls {f'at::{operator[1]}' if operator else plain}, and this exercise is to be written without ATen"
+                return f"it calls {_as_written(name)}, and this exercise is to be written without ATen"
         elif "aten" in forbid and name.startswith("_Z") and _FOREIGN.search(name):
-            return f"it calls {plain}<...> of a library, and this exercise is to be written without ATen"
+            return f"it calls {_as_written(name)}<...> of a library, and this exercise is to be written without ATen"
     return ""
+
+
+def _as_written(name: str) -> str:
+    """Write the name of a symbol as a person writes it, without the types of its arguments.
+
+    >>> _as_written("_ZNSo5writeEPKcl"), _as_written("_ZN2at4_ops10add__Tensor4callERNS_6TensorERKS1_"), _as_written("fork")
+    ('std::ostream::write', 'at::add_', 'fork')
+    """
+    plain = _qualified(name)
+    if operator := _OPERATOR.fullmatch(plain):
+        ends = [len(operator[1]), *(i for i in range(len(operator[1]) - 1, 0, -1) if operator[1][i] == "_")]
+        return f"at::{next((operator[1][:i] for i in ends if hasattr(torch.ops.aten, operator[1][:i])), operator[1])}"
+    if plain == name and name.startswith("_Z"):  # the library of C++ has names of its own for what is frequent
+        plain, depth = "", 0
+        for letter in demangle(name).partition("(")[0].replace("__cxx11::", ""):
+            depth += letter == "<"
+            plain += letter * (not depth)
+            depth -= letter == ">"
+    return plain.replace("std::basic_", "std::")
 
 
 def _qualified(name: str) -> str:

@@ -65,7 +65,7 @@ def speedup(op: Op, runner: Runner, baseline: Runner, seed: bytes) -> tuple[floa
             f"op {op.name!r} has no benchmark size of less than {_MOST_BYTES / 2**20:.0f} MiB: nothing can be timed"
         )
     size = max(sizes, key=lambda one: elements(op, one))
-    drawn, threads = _sizes(op, size, random.Random(seed)), processors()
+    drawn, threads = below(op, size, random.Random(seed)), processors()
     slack: dict[tuple[int, ...], list[float]] = {}
     times: dict[str, list[float]] = {"baseline": [], "kernel": []}
     lines = {"baseline": Line(op, baseline), "kernel": Line(op, runner)}
@@ -100,12 +100,12 @@ def speedup(op: Op, runner: Runner, baseline: Runner, seed: bytes) -> tuple[floa
     return middle, low, high
 
 
-def _sizes(op: Op, largest: Sequence[int], draw: random.Random) -> list[tuple[int, ...]]:
+def below(op: Op, largest: Sequence[int], draw: random.Random, count: int = _SIZES) -> list[tuple[int, ...]]:
     """Draw sizes below the largest; that one where the op allows no other."""
     found = list[tuple[int, ...]]()
     for _ in range(20 * _SIZES):
         size = tuple(n if n < _SHORT else draw.randint(int(_SHARE * n), n - 1) for n in largest)
-        if op.allows(size) and size not in found and len(found) < _SIZES:
+        if op.allows(size) and size not in found and len(found) < count:
             found.append(size)
     return found or [tuple(largest)]
 

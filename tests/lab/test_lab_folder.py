@@ -16,8 +16,9 @@ import pytest
 import lltm_inline as li
 from lltm_inline.__main__ import main
 from lltm_inline.errors import DefinitionError, FileError, InputError, UnknownKernelError
+from lltm_inline.lab import making
 from lltm_inline.lab.cells import cut, kernel_cell, value_of
-from lltm_inline.lab.lab import read_lab
+from lltm_inline.lab.lab import count_of, read_lab
 from lltm_inline.lab.making import handed_out
 from tests.lab.shared import KERNEL, TOML, book, hand_in, lab_in
 from tests.tiny import forget
@@ -119,7 +120,7 @@ def test_a_field_that_is_wrong(tmp_path: Path, old: str, new: str, says: str) ->
             "// safety: no points\nint x;",
             "line 1: .* Those that have points: builds, parity, gradient x",
         ),
-        ("wrong__other_dot_a_dot_cpp", "// parity: no\n", "want the name GRADE_ID.NAME.cpp. Exercises: axpy"),
+        ("wrong__other_dot_a_dot_cpp", "// parity: no\n", "want the name GRADE_ID.NAME.cpp, or .cu. Exercises: axpy"),
         ("op_dot_py", "OP = 3\n", "op.py defines no op"),
         ("op_dot_py", "OP = li.Op()\n", "NameError: name 'li' is not defined. It must run by itself"),
     ],
@@ -141,10 +142,6 @@ def test_a_file_that_is_wrong(tmp_path: Path, name: str, text: str, says: str) -
         ),
         (KERNEL.replace("--check", "--from axpy/cpp"), "--from cannot be graded"),
         (KERNEL.replace("--check", "--flags -O1"), "--flags cannot be graded"),
-        (
-            KERNEL.replace("--check", "--kind cuda"),
-            "cell 'axpy' of the notebook is a CUDA text, and only C\\+\\+ texts are graded",
-        ),
         ("print(1)", "begins with 'print\\(1\\)', want %%kernel"),
     ],
 )
@@ -206,12 +203,18 @@ def test_new_of_an_op_in_a_file(tmp_path: Path) -> None:
             f"{tmp_path / 'gate_op.py'}",
             solution=f"{tmp_path / 'gate_solution.py'}:gate_in_file/cpp",
         )
-        with pytest.raises(InputError, match="has the solution in it, and students get it"):
-            li.lab.new(tmp_path / "both", f"{tmp_path / 'gate_both.py'}:gate_in_both/cpp")
+        li.lab.new(tmp_path / "both", f"{tmp_path / 'gate_both.py'}:gate_in_both/cpp")
+        both = tmp_path / "gate_both.py"
+        both.write_text(
+            both.read_text() + "# return x.sigmoid()\n# " + kernel.split('"""')[1].strip().replace("\n", "\n# ")
+        )
     finally:
         for name in ("gate_in_file", "gate_in_both"):
             forget(name)
-    lab = read_lab(tmp_path / "gates")
+    lab, other = read_lab(tmp_path / "gates"), read_lab(tmp_path / "both")
+    # What has the solution is left out, and what uses that.
+    assert "x.sigmoid();" in other.exercises[0].solution[0] and b"li.Kernel" not in other.files["op.py"]
+    assert b"gate_in_both" in other.files["op.py"]
     assert lab.exercises[0].op.name == "gate_in_file" and "gate_in_file" not in li.registry.ops
     (op,) = [cell for cell in json.loads(lab.files["gates.ipynb"])["cells"] if "li.Op(" in str(cell)]
     assert op["metadata"]["nbgrader"]["locked"] is True
@@ -270,8 +273,8 @@ def test_new_of_an_op_in_a_notebook(tmp_path: Path) -> None:
         (("has spaces", "axpy"), InputError, "a name of letters, digits"),
         (("fine", "axpi"), UnknownKernelError, r"no kernel 'axpi'. Did you mean 'axpy'\? Ops: axpy"),
         (("fine", 3), InputError, "op=3, want an Op"),
-        (("fine", "axpy/python"), InputError, "want a kernel of 'axpy' with a C\\+\\+ text and no other"),
-        (("fine", "block_sum"), InputError, "no kernel with a C\\+\\+ text"),
+        (("fine", "axpy/python"), InputError, "want a kernel of 'axpy' with one text, C\\+\\+ or CUDA"),
+        (("fine", "block_sum"), InputError, "has no kernel of one text, C\\+\\+ or CUDA"),
     ],
 )
 def test_new_refuses(tmp_path: Path, arguments: tuple[Any, Any], error: type[Exception], says: str) -> None:
@@ -279,6 +282,28 @@ def test_new_refuses(tmp_path: Path, arguments: tuple[Any, Any], error: type[Exc
     with pytest.raises(error, match=says):
         li.lab.new(tmp_path / arguments[0], arguments[1])
     assert not list(tmp_path.iterdir())
+
+
+def test_new_writes_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What turns out to be no lab leaves no folder; a folder that is there and empty is taken."""
+    (tmp_path / "there").mkdir()
+    li.lab.new(tmp_path / "there", "axpy")
+    monkeypatch.setattr(making, "_TOML", making._TOML.replace("format = 1", "format = 9"))
+    with pytest.raises(DefinitionError, match="format=9"):
+        li.lab.new(tmp_path / "fine", "axpy")
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_points_of_cuda(tmp_path: Path) -> None:
+    """A CUDA text is graded by what is counted, a C++ text by speed, and neither by the other."""
+    cuda = book(KERNEL.replace("--check", "--kind cuda"))
+    points = '"sectors 1.5" = 1, races = 1'
+    (exercise,) = lab_in(tmp_path, TOML.replace("builds = 1", points), cuda).exercises
+    assert exercise.kind == "cuda" and count_of("sectors 1.5") == ("sectors", 1.5)
+    with pytest.raises(DefinitionError, match=r"points of 'sectors 1.5'\.? .*Criteria: builds"):
+        lab_in(tmp_path, TOML.replace("builds = 1", points))
+    with pytest.raises(DefinitionError, match="points of 'speed 2'"):
+        lab_in(tmp_path, TOML.replace("builds = 1", '"speed 2" = 1'), cuda)
 
 
 def test_new_overwrites_nothing(tmp_path: Path) -> None:

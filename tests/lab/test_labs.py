@@ -15,7 +15,8 @@ from lltm_inline.lab.lab import speed_of
 from lltm_inline.lab.making import handed_out
 
 LABS = Path(__file__).parents[2] / "notebooks" / "labs"
-NAMES = ("axpy", "lltm_backward", "matrix_product")
+NAMES = ("axpy", "lltm_backward", "matrix_product", "softmax", "tiled_product", "warp_sum")
+CUDA = NAMES[3:]
 
 every_lab = pytest.mark.parametrize("name", NAMES)
 
@@ -47,6 +48,17 @@ def test_students_get_what_make_gives(name: str) -> None:
     assert all(len(exercise.wrong) >= 2 for exercise in lab.exercises)
     known = [cell.metadata.nbgrader for cell in student.cells if cell.metadata]
     assert {one.points for one in known if one.grade} == {cell.of for cell in lab.cells}
+
+
+@pytest.mark.parametrize("name", CUDA)
+def test_labs_of_cuda(name: str) -> None:
+    """Each criterion but those that a text cannot fail alone has a wrong kernel; the starter is right, and asks too much of memory."""
+    (exercise,) = read_lab(LABS / name).exercises
+    assert exercise.kind == "cuda" and all(file.endswith(".cu") for file in exercise.wrong)
+    fallen = {criterion for _, criterion, _ in exercise.wrong.values()}
+    assert set(exercise.points) - fallen <= {"builds"} and fallen <= set(exercise.points)
+    slow = [text for text, criterion, _ in exercise.wrong.values() if criterion.startswith("sectors")]
+    assert [text.partition("\n")[2].strip() for text in slow] == [exercise.starter.strip()]
 
 
 def test_the_lab_about_speed_compares_with_what_students_get() -> None:

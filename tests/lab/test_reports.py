@@ -131,6 +131,15 @@ def test_pages(folder: Path) -> None:
     assert len(links) == 5 and all((folder / link).is_file() for link in links)
 
 
+def test_a_locked_cell_that_was_rewritten() -> None:
+    """It is said on the student's page and in the instructor's, and nobody else's."""
+    told = replace(class_of(), rewritten={"ann": ["op"]})
+    assert Grades.from_dict(json.loads(json.dumps(told.to_dict()))) == told
+    assert "rewritten what was locked: op" in student_page(told, "ann")
+    assert "locked cells were rewritten: op" in class_page(told, {})
+    assert "rewritten" not in class_page(class_of(), {}) + student_page(class_of(), "ann")
+
+
 def test_a_cause_is_told_once() -> None:
     """What keeps a text from being run costs all points, and is one reason; two exercises have two."""
     lost = (

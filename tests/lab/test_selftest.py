@@ -20,7 +20,7 @@ from lltm_inline.lab.grading import Job, Outcome, judge, marks_of
 from lltm_inline.lab.mutants import mutants
 from lltm_inline.lab.selftesting import Selftest, Trial, _ran, _trial
 from tests.lab.shared import KERNEL, TOML, book, lab_in
-from tests.lab.test_labs import LABS, NAMES
+from tests.lab.test_labs import CUDA, LABS, NAMES
 from tests.needs import needs
 from tests.planted.cheats.catalogue import cheats
 from tests.quick import QUICK
@@ -165,16 +165,21 @@ def test_a_lab_with_a_gap(tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("name", NAMES)
 def test_the_labs_that_ship_are_green(tmp_path: Path, name: str) -> None:
-    """Their solutions get all points, their starters and wrong kernels fall as they say, hardly a mutant survives."""
+    """Their solutions get all points, their starters and wrong kernels fall as they say, hardly a mutant survives.
+
+    Of a CUDA text each access is looked at, and so mutants of it would take hours.
+    """
     shutil.copytree(LABS / name, tmp_path / name)
-    found = li.lab.selftest(tmp_path / name, progress=False)
+    found = li.lab.selftest(tmp_path / name, mutants=name not in CUDA, progress=False)
     assert found.green, str(found)
+    if name in CUDA:
+        return
     tried = [trial for trial in found.trials if trial.kind == "mutant"]
     assert tried and len(found.survivors) <= 0.05 * len(tried), str(found)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in CUDA])
 def test_no_cheat_of_the_catalogue_passes(name: str) -> None:
     """Each loses points for the reason that it names, or by what it computes, and none because it merely does not compile."""
     lab, known = read_lab(LABS / name), dict[tuple[str, bool], Outcome]()

@@ -14,6 +14,7 @@ import pytest
 import lltm_inline as li
 from lltm_inline.errors import FileError, InputError
 from lltm_inline.lab.cells import MOST_BYTES
+from lltm_inline.lab.making import book_of
 from lltm_inline.lab.submissions import Submission
 from tests.lab.shared import KERNEL, book, hand_in, lab_in
 
@@ -159,6 +160,18 @@ def test_one_bad_notebook(tmp_path: Path, name: str) -> None:
     assert says in (answer.not_graded if name in NOT_GRADED else answer.reason) and not answer.text
     assert not (answer.not_graded and answer.reason)
     assert notes(found["bob"]) == ["", ""]
+
+
+def test_a_locked_cell_that_was_rewritten(tmp_path: Path) -> None:
+    """It is told, of the student whose it is: what stands in it is not what is graded. Blanks and ends of lines are no change."""
+    locked = {"grade_id": "op", "locked": True}
+    ours, same, theirs, gone = (book() for _ in range(4))
+    for one, text in ((ours, "x = 1\ny = 2"), (same, "x = 1\r\ny = 2\n"), (theirs, "x = 3")):
+        one["cells"] += book_of([("code", text, locked)])["cells"]
+    lab = lab_in(tmp_path / "lab", notebook=ours)
+    found = li.lab.collect(lab, hand_in(tmp_path / "in", ann=same, bob=theirs, cid=gone))
+    assert {one.student: one.rewritten for one in found.submissions} == {"ann": (), "bob": ("op",), "cid": ("op",)}
+    assert str(found).count("locked cells were rewritten: op") == 2
 
 
 def test_half_a_character(tmp_path: Path) -> None:

@@ -129,6 +129,9 @@ def test_what_nobody_knows() -> None:
     """What is on no list is refused by its name, with the cure."""
     want = "it calls 'dup2', which is no function that a kernel needs: take those of C++ and of torch"
     assert complaint_of_calls(["dup2"], []) == complaint_of_calls(["dup2"], ["aten"]) == want
+    said = complaint_of_calls(["_ZNSt14basic_ofstreamIcSt11char_traitsIcEEC1EPKcSt13_Ios_Openmode"], [])
+    assert said == "it calls 'std::ofstream': files are closed in a lab"
+    assert "at::sum, and" in complaint_of_calls(["_ZN2at4_ops15sum_dim_IntList4callE"], ["aten"])
     assert complaint_of_calls(["dup2", "kill"], []) == "it calls 'kill': processes and signals are closed in a lab"
     for name in ("pause", "_ZN4dnnl6stream4waitEv", "vsTanh", "fgets", "_GLOBAL_OFFSET_TABLE_x"):
         assert "no function that a kernel needs" in complaint_of_calls([name], [])
