@@ -38,15 +38,15 @@ _HEADERS = {
 }
 #: Libraries of which headers and functions begin with the same letters: to include one is fine, to call it is refused.
 _LIBRARIES = {
-    "cub": "cub",
-    "thrust": "thrust",
+    "cub/": "cub",
+    "thrust/": "thrust",
     "curand": "cuRAND",
     "cublas": "cuBLAS",
     "cudnn": "cuDNN",
     "cufft": "cuFFT",
     "cusparse": "cuSPARSE",
     "cusolver": "cuSOLVER",
-    "nvToolsExt|nvtx": "NVTX",
+    "nvtx": "NVTX",
 }
 #: Names of what is refused.
 _NAMES = {
@@ -169,8 +169,8 @@ class _Text:
 
 def _includes(source: _Text) -> Iterator[_Edit]:
     for one in directives(source.text):
-        library = next((name for name in _LIBRARIES if re.match(rf"(?:{name})[/_.\w]*\.(?:h|cuh)$", one.header)), "")
-        if library and (call := re.search(rf"\b(?:{library})(?:::|\w)", source.code)):
+        library = next((name for name in _LIBRARIES if one.header.startswith(name)), "")
+        if library and (call := re.search(rf"\b{library.rstrip('/')}(?:::|\w)", source.code)):
             raise source.cannot(call.start(), _LIBRARIES[library])
         if library or _OUR_HEADERS.match(one.header):
             yield one.start, one.place + len(one.header) + 2, ""

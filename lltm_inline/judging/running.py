@@ -67,7 +67,7 @@ class OnCpu(TorchFunctionMode):
 
 
 class _Stream:
-    """A stream or an event, where all is done at once."""
+    """A stream, an event or a device, where all is done at once."""
 
     cuda_stream = 0
 
@@ -76,9 +76,6 @@ class _Stream:
 
     def __enter__(self) -> _Stream:
         return self
-
-    def __exit__(self, *_: object) -> None:
-        """All is done."""
 
     def elapsed_time(self, other: _Stream) -> float:
         return max((other.begun - self.begun) * 1000, 1e-3)
@@ -92,10 +89,10 @@ class _Stream:
     def record_event(self, event: Any = None) -> Any:
         return event or _Stream()
 
-    def synchronize(self, *_: Any) -> None:
+    def synchronize(self, *_: object) -> None:
         """All is done."""
 
-    wait_stream = wait_event = wait = synchronize
+    __exit__ = wait_stream = wait_event = wait = synchronize
 
 
 def _pretend() -> Callable[[], None]:
@@ -109,7 +106,9 @@ def _pretend() -> Callable[[], None]:
     }
     answers: dict[str, Any] = {n: lambda *_, v=v, **__: v for v, names in values.items() for n in names.split()}
     answers |= dict.fromkeys(["Event", "Stream", "current_stream", "default_stream", "stream", "device"], _Stream)
-    answers["device_count"] = lambda: 1
+    one = {"name": "the CPU, as a GPU", "major": 9, "minor": 0, "multi_processor_count": 8, "warp_size": 32}
+    one |= {"total_memory": 1 << 34, "max_threads_per_multi_processor": 2048, "shared_memory_per_block": 48 << 10}
+    answers |= {"device_count": lambda: 1, "get_device_properties": lambda *_: types.SimpleNamespace(**one)}
     before = {name: getattr(torch.cuda, name) for name in answers}
     vars(torch.cuda).update(answers)
     generator, set_default = torch.Generator, torch.set_default_device
@@ -136,14 +135,13 @@ class Runner:
 
     def __init__(self, form: Form, device: str) -> None:
         path, beside = Path(form.solution), Path(form.reference)
-        self.name, self.label, self.text = path.name, path.stem, python_of(path)
+        self.path, self.name, self.label, self.text = form.solution, path.name, path.stem, python_of(path)
         texts = [self.text, python_of(beside) if beside.suffix == ".py" and beside.is_file() else ""]
         of_cuda = path.suffix in (".cu", ".cuh") or any("cuda" in text.lower() for text in texts)
         self.on_cpu = device == "cuda-cpu" and of_cuda
         self.builder = Builder(device)
         self.findings: list[Finding] = []
         self.calls_reference, self._step = 0, None
-        self.paths: set[str] = set()
         self.end_pretence = _pretend() if self.on_cpu else lambda: None
         torchs = cpp_extension.load_inline
 
@@ -218,10 +216,22 @@ class Runner:
         module = types.ModuleType(name or Path(path).stem.replace(".", "_"))
         module.__file__ = path
         sys.modules[module.__name__] = module
-        self.paths.add(path)
-        with self.step("import"):
+        with self.step("import"), self.blaming("" if path == self.path else os.path.basename(path)):
             exec(compile(tree, path, "exec"), module.__dict__)
         return module
+
+    @contextmanager
+    def blaming(self, other: str) -> Iterator[None]:
+        """Let what is raised in this block be the fault of the reference or another file, and not of the solution."""
+        try:
+            yield
+        except (InputError, ModuleNotFoundError, MemoryError):
+            raise
+        except Exception as error:
+            if not other or steps.is_out_of_memory(error) or self.builder.failure:
+                raise
+            said = str(error).strip().partition("\n")[0]
+            raise InputError(f"{other} raises {type(error).__name__}: {said}") from error
 
     def seeded(self, seed: int, make: Callable[[], Any]) -> Any:
         """Call what draws numbers, from a seed."""
@@ -237,7 +247,8 @@ class Runner:
         torch.set_default_dtype(torch.float64 if in_double else before)
         torch.manual_seed(7)
         try:
-            with self.step(step, at), torch.no_grad():
+            other = "the reference" if step == "reference" else ""
+            with self.blaming(other), self.step(step, at), torch.no_grad():
                 return function(**values) if isinstance(values, dict) else function(*values)
         finally:
             torch.set_default_dtype(before)
@@ -252,10 +263,10 @@ class Runner:
         return call
 
     def line_of(self, error: BaseException) -> int:
-        """Return the line of the file in which an exception was raised, or that called what raised it; 0 for none."""
+        """Return the line of the solution in which an exception was raised, or that called what raised it; 0 for none."""
         found, frame = 0, error.__traceback__
         while frame is not None:
-            if frame.tb_frame.f_code.co_filename in self.paths:
+            if frame.tb_frame.f_code.co_filename == self.path:
                 found = frame.tb_lineno
             frame = frame.tb_next
         return found
@@ -268,8 +279,8 @@ class Runner:
 
     def row(self, *words: str) -> int:
         """Return the first line of the file, its comments left out, that has one of these words; 0 for none."""
-        rows = enumerate(self.text.split("\n"), 1)
-        return next((n for n, row in rows if row[:2] != "# " and any(word in row for word in words)), 0)
+        rows, wanted = enumerate(self.text.split("\n"), 1), [*filter(None, words)]
+        return next((n for n, row in rows if row[:2] != "# " and any(word in row for word in wanted)), 0)
 
 
 def require(module: types.ModuleType, name: str, path: str) -> Any:

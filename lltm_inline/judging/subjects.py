@@ -123,14 +123,12 @@ class Subject:
         for given in self.sizes:
             fitting, why = None, ""
             for size in _shrunk(given):
-                why = self.refusal(size, self.most)
-                if why == _TOO_MANY:
+                refusal = self.refusal(size, self.most if fitting else MOST["cuda"])
+                if refusal == _TOO_MANY:
                     break
-                fitting = fitting if why else size
+                fitting, why = (fitting, refusal) if refusal else (size, why)
             if fitting is None:
-                fitting = next((size for size in _shrunk(given) if not self.refusal(size, MOST["cuda"])), None)
-            if fitting is None:
-                raise InputError(f"the reference fails at the file's own sizes: {why}")
+                raise InputError(f"the reference takes none of the sizes that were tried: {why or _TOO_MANY}")
             changed = [f"{name} {given[name]} -> {fitting[name]}" for name in given if given[name] != fitting[name]]
             if changed:
                 self.runner.say("notes", f"sizes made smaller: {', '.join(changed)}")

@@ -7,6 +7,8 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,15 +22,19 @@ from ..run.cases.tolerance import slack
 from ..run.compare import Tolerance, compare, hints
 from ..workers import steps
 from .running import Runner
-from .subjects import Case, Size, Subject, each_tensor, flat, tensors
+from .subjects import Case, Size, Subject, each_tensor, flat, tensors, words_of
 from .verdict import CHEATS
 
 _REMEMBERED, _RECOGNISED, _CALLED, _ALIASED, _LEFT, _CLOCKED = CHEATS
 #: A thread that is left behind is given so long to show.
 _LATER_SECONDS = 0.1
+#: What takes longer to compute is tried no further, compilers not counted.
+_MOST_SECONDS = 90.0
 #: What the checks of `cuda-cpu` say of a call that they end.
 _SEEN = re.compile(rf"({SEEN}): |Nobody has asked cudaGetLastError")
-_LATE = "its output changes after it has returned"
+#: What torch says where there is no GPU, and what CUDA says of a launch that cannot be: no text has these words of its own.
+_NO_GPU = re.compile(r"not compiled with CUDA|NVIDIA driver|without CUDA|Cannot initialize CUDA")
+_FAILED = re.compile(r"invalid (?:configuration )?argument|out of memory")
 _STREAM = re.compile(r"\b(cudaStreamCreate\w*|getStreamFromPool|torch\.cuda\.Stream)\s*\(")
 _WAITS = re.compile(
     r"\b(?:cuda(?:Stream|Device|Event)Synchronize|cudaStreamWaitEvent|wait_stream|wait_event)\b|\.\s*(?:synchronize|block|wait)\s*\("
@@ -83,7 +89,7 @@ class Trial:
     def __init__(self, runner: Runner, subject: Subject) -> None:
         self.runner, self.subject = runner, subject
         self.first: Case | None = None
-        self.refused = "", "", 0
+        self.refused, self.until = ("", "", 0), time.process_time() + _MOST_SECONDS
 
     def run(self) -> None:
         """Try all cases, then all cheats at the first one; stop at the first that is wrong."""
@@ -101,12 +107,21 @@ class Trial:
             said, at, line = self.refused
             cure = "let it take other sizes, too"
             return self.runner.find("refused", f"it refuses these sizes: {said}", at, line, cure=cure)
-        if all(map(self._tried, self.subject.others(own[0]))):
+        if all(map(self._tried, self.subject.others(own[0]))) and self.has_time("cheats"):
             Probes(self, self.first).run()
         return None
 
+    def has_time(self, what: str) -> bool:
+        """Tell whether there is time for more, and what is left out where there is none."""
+        if time.process_time() < self.until:
+            return True
+        self.runner.say("not_tried", f"{what}: {_MOST_SECONDS:.0f} s of computing are over")
+        return False
+
     def _tried(self, size: Size) -> bool:
         """Try a size; return whether nothing is wrong there."""
+        if self.first is not None and not self.has_time(words_of(size)):
+            return True
         case = self.subject.case(size, True)
         inputs = case.draw(1)
         given, changed = copied(inputs), copied(inputs)
@@ -175,24 +190,32 @@ class Trial:
 
 
 class Probes:
-    """Calls that show a cheat; all at one size. Each method says what it sees, or nothing; `TABLE` has which cheat that is."""
+    """Calls at one size that show a cheat. Each method returns what it sees: whether, or more to say of it; `TABLE` has the words."""
 
     def __init__(self, trial: Trial, case: Case) -> None:
         self.trial, self.runner, self.case = trial, trial.runner, case
-        self.builder, self.line, self.late = self.runner.builder, 0, False
-        self.one, self.two = case.draw(2), case.draw(3)
-        self.held, self.before = copied(self.one), self.builder.calls
-        self.runner.calls_reference, self.threads = 0, _threads()
+        self.builder, self.line, self.wrong = self.runner.builder, 0, ""
+        self.one, self.two, self.held = case.draw(2), case.draw(3), case.draw(2)
+        self.threads, self.before, self.runner.calls_reference = _threads(), self.builder.calls, 0
         self.first = case.run(self.held)
         self.seen = copied(self.first)
+        time.sleep(_LATER_SECONDS)
+        self.late = not same(self.first, self.seen)
+        self.seen = copied(self.first)
+        self.second = case.run(copied(self.two))
+        self.wrong = self.settled(self.two, self.second)
+        self.kept = same(self.first, self.seen)
 
     def run(self) -> None:
         """Look for each cheat that was not found yet."""
-        for cheat, probe, cure in TABLE:
+        for cheat, probe, said, cure in TABLE:
+            if not self.trial.has_time("more cheats"):
+                break
             if cheat not in (one.cheat for one in self.runner.findings):
                 self.line = 0
-                if said := probe(self):
-                    self.runner.find("cheats", said, self.case.at, self.line, cheat=cheat, cure=cure)
+                if seen := probe(self):
+                    text = said + f": {seen}" * isinstance(seen, str)
+                    self.runner.find("cheats", text, self.case.at, self.line, cheat=cheat, cure=cure)
         found = any(one.cheat for one in self.runner.findings)
         self.runner.say("tried", f"cheats: {'found' if found else 'none found'}")
 
@@ -205,111 +228,67 @@ class Probes:
                 self.late, wrong = True, ""
         return wrong
 
-    def is_late(self) -> str:
-        time.sleep(_LATER_SECONDS)
-        self.late = not same(self.first, self.seen)
-        self.seen = copied(self.first)
-        self.second = self.case.run(copied(self.two))
-        self.wrong = self.settled(self.two, self.second)
-        return _LATE * self.late
-
-    def gives_the_old(self) -> str:
-        old = self.wrong and same(self.second, self.seen)
-        return "other inputs of the same sizes get the result of the first ones" if old else ""
-
-    def knows_the_first(self) -> str:
-        old = self.wrong and not same(self.second, self.seen)
-        return f"right for the inputs that it was tried with, and not for others: {self.wrong}" if old else ""
-
-    def calls_reference(self) -> str:
-        if self.wrong or not self.runner.calls_reference:
-            return ""
+    def calls_reference(self) -> bool:
         self.line = self.runner.row("ref_kernel", "super().forward", "Model.", "Model(")
-        return f"it calls the reference itself, {plural(self.runner.calls_reference, 'time')} in two calls"
+        return not self.wrong and self.runner.calls_reference > 0
 
-    def calls_no_kernel(self) -> str:
-        if self.wrong or self.builder.calls != self.before:
-            return ""
+    def calls_no_kernel(self) -> bool | str:
         raised = self.builder.raised
-        why = f": its kernel raises {raised}, and Python goes on without it" if raised else ""
-        return f"no function of its extension comes back in a call, so torch computes all of it{why}"
+        none = not self.wrong and self.builder.calls == self.before
+        return none and (f"its kernel raises {raised}, and Python goes on without it" if raised else True)
 
-    def overwrites(self) -> str:
-        return "the result of one call changes when it is called again" * (
-            not same(self.first, self.seen) and not self.late
-        )
-
-    def knows_addresses(self) -> str:
-        if self.wrong or not same(self.first, self.seen):
-            return ""
+    def knows_addresses(self) -> bool:
+        if self.wrong or not self.kept:
+            return False
         for mine, new in zip(tensors(self.held), tensors(self.two), strict=True):
             mine.copy_(new)
         self.wrong = self.settled(self.two, self.case.run(self.held))
-        return "the same tensors with other values in them get the result of the old ones" * bool(self.wrong)
+        return bool(self.wrong)
 
-    def knows_values(self) -> str:
+    def knows_values(self) -> bool | str:
         """Other values than `get_inputs` draws, of other signs: what is right for its own alone, computes less."""
-        if self.wrong or not same(self.first, self.seen):
-            return ""
         other = each_tensor(copied(self.two), lambda one: one * 1.5 - 0.25 if one.is_floating_point() else one)
         try:
             plain = tensors(self.case.want(copied(other), False))
         except Exception:  # of a probability, say
-            return ""
-        if not all(one.isfinite().all() for one in plain):
-            return ""
+            return False
+        if self.wrong or not self.kept or not all(one.isfinite().all() for one in plain):
+            return False
         try:
-            wrong = self.settled(other, self.case.run(copied(other)))
+            return self.settled(other, self.case.run(copied(other)))
         except Exception as error:
-            wrong = f"it raises {type(error).__name__}: {error}"
-        said = "right for the values that are drawn, and not for x * 1.5 - 0.25 of these"
-        return f"{said}: {wrong}" if wrong else ""
+            return f"it raises {type(error).__name__}: {error}"
 
-    def is_an_input(self) -> str:
+    def is_an_input(self) -> bool:
         mine, theirs = copied(self.one), copied(self.one)
         shared = _memory(self.case.run(mine)) & _memory(mine)
-        own = shared and not _memory(theirs) & _memory(self.case.want(theirs, False))
-        return "its output is the memory of an input, and that of the reference is not" if own else ""
+        return bool(shared) and not _memory(self.case.want(theirs, False)) & _memory(theirs)
 
-    def ignores_its_kernel(self) -> str:
-        """With NaN in the place of what its kernels return, it cannot be right."""
+    def ignores_its_kernel(self) -> bool:
         self.builder.spoil = True
         try:
             got = self.case.run(copied(self.two))
         except Exception:  # it looks at what it gets
-            return ""
+            return False
         finally:
             self.builder.spoil = False
-        ignored = self.builder.spoilt and not self.trial.wrong(self.case, self.two, got)
-        return "what its kernels return is not used: it is right with NaN in their place" if ignored else ""
+        return self.builder.spoilt and not self.trial.wrong(self.case, self.two, got)
 
-    def leaves_threads(self) -> str:
-        if self.late:
-            return _LATE
-        left = _threads() - self.threads
-        if left and _busy(left):
-            return f"{plural(len(left), 'thread')} of it still compute when it has returned"
-        more = [one for one in threading.enumerate() if one is not threading.main_thread() and not one.daemon]
-        return f"{plural(len(more), 'thread')} of Python's left running" if more else ""
-
-    def replaces(self) -> str:
-        """What no run on the CPU shows: the clock, here and in C++, and streams."""
+    def touches(self) -> bool | str:
         touched = self.runner.touched()
-        if touched:
-            self.line = self.runner.row(f"{touched[0].rpartition('.')[2]} =", touched[0].rpartition(".")[2])
-        return f"it puts something else in the place of {', '.join(touched)}" if touched else ""
+        name = touched[0].rpartition(".")[2] if touched else ""
+        self.line = self.runner.row(f"{name} =") or self.runner.row(name)
+        return ", ".join(touched)
 
-    def defines_a_clock(self) -> str:
+    def defines_a_clock(self) -> bool | str:
         found = next((found[1] for code in self.codes() if (found := _CLOCK.search(code))), "")
-        self.line = self.runner.row(found) if found else 0
-        return f"its C++ defines {found}, which times are taken with" if found else ""
+        self.line = self.runner.row(found)
+        return found
 
-    def leaves_a_stream(self) -> str:
+    def leaves_a_stream(self) -> bool | str:
         made = next((found[1] for code in self.codes() if (found := _STREAM.search(code))), "")
-        if not made or any(map(_WAITS.search, self.codes())):
-            return ""
         self.line = self.runner.row(made)
-        return f"{made} makes a stream, and nothing waits for it"
+        return made * (not any(map(_WAITS.search, self.codes())))
 
     def codes(self) -> list[str]:
         """List the texts without their comments and strings."""
@@ -317,24 +296,48 @@ class Probes:
         return [*map(mask, self.builder.texts.values()), *own]
 
 
-_ANEW, _OWN = "compute each call anew", "return a tensor that is made in the call"
-#: All ways to look for cheats, in the order in which they are tried.
-TABLE: tuple[tuple[str, Callable[[Probes], str], str], ...] = (
-    (_LEFT, Probes.is_late, "wait for all that it starts"),
-    (_REMEMBERED, Probes.gives_the_old, _ANEW),
-    (_RECOGNISED, Probes.knows_the_first, _ANEW),
-    (_CALLED, Probes.calls_reference, "compute it"),
-    (_CALLED, Probes.calls_no_kernel, "call the kernel"),
-    (_ALIASED, Probes.overwrites, _OWN),
-    (_REMEMBERED, Probes.knows_addresses, _ANEW),
-    (_RECOGNISED, Probes.knows_values, "compute what the reference does, for all values"),
-    (_ALIASED, Probes.is_an_input, _OWN),
-    (_CALLED, Probes.ignores_its_kernel, "use it"),
-    (_LEFT, Probes.leaves_threads, "join all threads"),
-    (_CLOCKED, Probes.replaces, "leave them alone"),
-    (_CLOCKED, Probes.defines_a_clock, "leave it alone"),
-    (_LEFT, Probes.leaves_a_stream, "synchronise it, or have the current stream wait for it"),
-)
+_LATE = "its output changes after it has returned"
+_ANEW, _OWN, _WAIT = "compute each call anew", "return a tensor that is made in the call", "wait for all that it starts"
+#: All ways to look for cheats, in the order in which they are tried: the cheat, what shows it, what is said of it, what mends it.
+TABLE: tuple[tuple[str, Callable[[Probes], bool | str], str, str], ...] = (
+    (_LEFT, lambda p: p.late, _LATE, _WAIT),
+    (
+        _REMEMBERED, lambda p: bool(p.wrong) and same(p.second, p.seen),
+        "other inputs of the same sizes get the result of the first ones", _ANEW,
+    ),
+    (
+        _RECOGNISED, lambda p: p.wrong * (not same(p.second, p.seen)),
+        "right for the inputs that it was tried with, and not for others", _ANEW,
+    ),
+    (_CALLED, Probes.calls_reference, "it calls the reference itself", "compute it"),
+    (
+        _CALLED, Probes.calls_no_kernel,
+        "no function of its extension comes back in a call, so torch computes all of it", "call the kernel",
+    ),
+    (_ALIASED, lambda p: not p.kept and not p.late, "the result of one call changes when it is called again", _OWN),
+    (
+        _REMEMBERED, Probes.knows_addresses,
+        "the same tensors with other values in them get the result of the old ones", _ANEW,
+    ),
+    (
+        _RECOGNISED, Probes.knows_values,
+        "right for the values that are drawn, and not for x * 1.5 - 0.25 of these", "compute it for all values",
+    ),
+    (_LEFT, lambda p: p.late, _LATE, _WAIT),  # it may have shown in one of these
+    (_ALIASED, Probes.is_an_input, "its output is the memory of an input, and that of the reference is not", _OWN),
+    (
+        _CALLED, Probes.ignores_its_kernel,
+        "what its kernels return is not used: it is right with NaN in their place", "use it",
+    ),
+    (_LEFT, lambda p: _busy(_threads() - p.threads), "a thread of it still computes when it has returned", _WAIT),
+    (_LEFT, lambda p: _python_threads(), "a thread of Python's is left running", _WAIT),
+    (_CLOCKED, Probes.touches, "it puts something else in the place of what a judge is read by", "leave that alone"),
+    (_CLOCKED, Probes.defines_a_clock, "its C++ defines what times are taken with", "leave that alone"),
+    (
+        _LEFT, Probes.leaves_a_stream,
+        "it makes a stream, and nothing waits for it", "synchronise it, or have the current stream wait for it",
+    ),
+)  # fmt: skip
 
 
 def copied(value: Any) -> Any:
@@ -360,19 +363,20 @@ def _threads() -> set[str]:
     return set(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else set()
 
 
+def _python_threads() -> bool:
+    return any(one is not threading.main_thread() and not one.daemon for one in threading.enumerate())
+
+
 def _busy(threads: set[str]) -> bool:
     """Tell whether threads compute now, while nobody asks them to: those of a pool sleep."""
 
     def ran() -> int:
         total = 0
         for one in threads:
-            try:
-                with open(f"/proc/self/task/{one}/schedstat") as file:
-                    total += int(file.read().split()[0])
-            except (OSError, ValueError, IndexError):
-                continue
+            with suppress(OSError, ValueError, IndexError):
+                total += int(Path(f"/proc/self/task/{one}/schedstat").read_text().split()[0])
         return total
 
     before = ran()
     time.sleep(_LATER_SECONDS)
-    return ran() - before > _LATER_SECONDS * 2e8
+    return bool(threads) and ran() - before > _LATER_SECONDS * 2e8

@@ -127,6 +127,12 @@ class Verdict:
         return cls(**known | {"findings": tuple(Finding(**one) for one in values["findings"])})
 
 
+class Line(Verdict):
+    """A verdict that is printed as its line of JSON."""
+
+    __str__ = Verdict.to_json
+
+
 def sarif(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """Lay findings out as SARIF 2.1.0, which puts them on the lines of a pull request.
 
