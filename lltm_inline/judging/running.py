@@ -111,8 +111,14 @@ def _pretend() -> Callable[[], None]:
     answers |= {"device_count": lambda: 1, "get_device_properties": lambda *_: types.SimpleNamespace(**one)}
     before = {name: getattr(torch.cuda, name) for name in answers}
     vars(torch.cuda).update(answers)
-    generator, set_default = torch.Generator, torch.set_default_device
-    vars(torch)["Generator"] = lambda device="cpu": generator(_moved(device))
+    generator: Any = torch.Generator
+    set_default = torch.set_default_device
+
+    class Generator(generator):  # a class, as annotations name it
+        def __new__(cls, device: Any = "cpu") -> Any:
+            return generator.__new__(cls, _moved(device))
+
+    vars(torch)["Generator"] = Generator
     vars(torch)["set_default_device"] = lambda device: set_default(_moved(device))
 
     def end() -> None:

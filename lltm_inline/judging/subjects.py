@@ -419,8 +419,10 @@ def meant_of(text: str, where: str) -> str:
     names = list(dict.fromkeys(one.name for one in found))
     called = {call.name for one in found for call in find_calls(text[slice(*one.body)])}
     outer = [name for name in names if name == "custom_kernel"] or [name for name in names if name not in called]
+    if not names:
+        raise InputError(f"{where}: no function in it takes tensors: want torch::Tensor custom_kernel(torch::Tensor x)")
     if len(outer) != 1:
-        these = f"{plural(len(outer), 'function')} of tensors ({', '.join(outer) or 'none'})"
+        these = f"{plural(len(outer), 'function')} of tensors ({', '.join(outer or names)})"
         raise InputError(f"{where}: {these}: which is meant? Call it custom_kernel")
     return outer[0]
 

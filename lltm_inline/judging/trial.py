@@ -17,6 +17,7 @@ from torch import Tensor
 from ..base.arguments import plural
 from ..checking.runner import SEEN
 from ..cpp.masks import mask
+from ..run.cases.drawing import is_label
 from ..run.cases.expectation import furthest
 from ..run.cases.tolerance import slack
 from ..run.compare import Tolerance, compare, hints
@@ -247,17 +248,21 @@ class Probes:
 
     def knows_values(self) -> bool | str:
         """Other values than `get_inputs` draws, of other signs: what is right for its own alone, computes less."""
-        other = each_tensor(copied(self.two), lambda one: one * 1.5 - 0.25 if one.is_floating_point() else one)
-        try:
-            plain = tensors(self.case.want(copied(other), False))
-        except Exception:  # of a probability, say
-            return False
-        if self.wrong or not self.kept or not all(one.isfinite().all() for one in plain):
-            return False
-        try:
-            return self.settled(other, self.case.run(copied(other)))
-        except Exception as error:
-            return f"it raises {type(error).__name__}: {error}"
+        for said, change in _CHANGES.items() if self.kept and not self.wrong else ():
+            other = each_tensor(copied(self.two), partial(_changed, change=change))
+            try:
+                plain = tensors(self.case.want(copied(other), False))
+            except Exception:  # of a probability, say
+                continue
+            if not all(one.isfinite().all() for one in plain):
+                continue
+            try:
+                wrong = self.settled(other, self.case.run(copied(other)))
+            except Exception as error:
+                wrong = f"it raises {type(error).__name__}: {error}"
+            if wrong:
+                return f"{said} of these: {wrong}"
+        return False
 
     def is_an_input(self) -> bool:
         mine, theirs = copied(self.one), copied(self.one)
@@ -272,7 +277,7 @@ class Probes:
             return False
         finally:
             self.builder.spoil = False
-        return self.builder.spoilt and not self.trial.wrong(self.case, self.two, got)
+        return self.builder.spoilt and not differing(got, self.second, self.second)
 
     def touches(self) -> bool | str:
         touched = self.runner.touched()
@@ -296,6 +301,7 @@ class Probes:
         return [*map(mask, self.builder.texts.values()), *own]
 
 
+_CHANGES: dict[str, Callable[[Any], Any]] = {"x * 1.5 - 0.25": lambda x: x * 1.5 - 0.25, "-x": lambda x: -x}
 _LATE = "its output changes after it has returned"
 _ANEW, _OWN, _WAIT = "compute each call anew", "return a tensor that is made in the call", "wait for all that it starts"
 #: All ways to look for cheats, in the order in which they are tried: the cheat, what shows it, what is said of it, what mends it.
@@ -321,7 +327,7 @@ TABLE: tuple[tuple[str, Callable[[Probes], bool | str], str, str], ...] = (
     ),
     (
         _RECOGNISED, Probes.knows_values,
-        "right for the values that are drawn, and not for x * 1.5 - 0.25 of these", "compute it for all values",
+        "right for the values that are drawn, and not for others", "compute it for all values",
     ),
     (_LEFT, lambda p: p.late, _LATE, _WAIT),  # it may have shown in one of these
     (_ALIASED, Probes.is_an_input, "its output is the memory of an input, and that of the reference is not", _OWN),
@@ -338,6 +344,10 @@ TABLE: tuple[tuple[str, Callable[[Probes], bool | str], str, str], ...] = (
         "it makes a stream, and nothing waits for it", "synchronise it, or have the current stream wait for it",
     ),
 )  # fmt: skip
+
+
+def _changed(one: Any, change: Callable[[Any], Any]) -> Any:
+    return change(one) if one.is_floating_point() and not is_label(one) else one
 
 
 def copied(value: Any) -> Any:
