@@ -170,8 +170,8 @@ class _Text:
 def _includes(source: _Text) -> Iterator[_Edit]:
     for one in directives(source.text):
         library = next((name for name in _LIBRARIES if one.header.startswith(name)), "")
-        if library and (call := re.search(rf"\b{library.rstrip('/')}(?:::|\w)", source.code)):
-            raise source.cannot(call.start(), _LIBRARIES[library])
+        if library and (call := source.code.find(library.replace("/", "::"))) >= 0:
+            raise source.cannot(call, _LIBRARIES[library])
         if library or _OUR_HEADERS.match(one.header):
             yield one.start, one.place + len(one.header) + 2, ""
         if what := next((what for header, what in _HEADERS.items() if re.match(header, one.header)), ""):

@@ -35,8 +35,8 @@ _MOST_SECONDS = 90.0
 #: What the checks of `cuda-cpu` say of a call that they end.
 _SEEN = re.compile(rf"({SEEN}): |Nobody has asked cudaGetLastError")
 #: What torch says where there is no GPU, and what CUDA says of a launch that cannot be: no text has these words of its own.
-_NO_GPU = re.compile(r"not compiled with CUDA|NVIDIA driver|without CUDA|Cannot initialize CUDA")
-_FAILED = re.compile(r"invalid (?:configuration )?argument|out of memory")
+_NO_GPU = ("not compiled with CUDA", "NVIDIA driver", "without CUDA", "Cannot initialize CUDA", "dummy base class")
+_FAILED = ("invalid configuration argument", "invalid argument", "out of memory")
 _STREAM = re.compile(r"\b(cudaStreamCreate\w*|getStreamFromPool|torch\.cuda\.Stream)\s*\(")
 _WAITS = re.compile(
     r"\b(?:cuda(?:Stream|Device|Event)Synchronize|cudaStreamWaitEvent|wait_stream|wait_event)\b|\.\s*(?:synchronize|block|wait)\s*\("
@@ -85,12 +85,13 @@ class Trial:
     """Tries a solution.
 
     Attributes:
-        first: the case that is tried first, as far as the solution takes it.
+        first: the case that is tried first, as far as the solution takes it; `size`: of that.
     """
 
     def __init__(self, runner: Runner, subject: Subject) -> None:
         self.runner, self.subject = runner, subject
         self.first: Case | None = None
+        self.size: Size = {}
         self.refused, self.until = ("", "", 0), time.process_time() + _MOST_SECONDS
 
     def run(self) -> None:
@@ -103,13 +104,12 @@ class Trial:
                 if not self._tried(size):
                     return
                 if self.first is not None:
-                    own = [size]
                     break
         if self.first is None:
             said, at, line = self.refused
             cure = "let it take other sizes, too"
             return self.runner.find("refused", f"it refuses these sizes: {said}", at, line, cure=cure)
-        if all(map(self._tried, self.subject.others(own[0]))) and self.has_time("cheats"):
+        if all(map(self._tried, self.subject.others(self.size))) and self.has_time("cheats"):
             Probes(self, self.first).run()
         return None
 
@@ -141,7 +141,8 @@ class Trial:
                 self.runner.find("wrong", said, case.at, cure="write into a tensor of its own")
                 return False
         self.runner.say("tried", f"{case.at}: right")
-        self.first = self.first or case
+        if self.first is None:
+            self.first, self.size = case, size
         return True
 
     def wrong(self, case: Case, inputs: Any, got: Any) -> str:

@@ -145,7 +145,7 @@ def runtime_text(prelude: str) -> str:
 
 _WHOLE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*[<\"]torch/)(?:extension|torch|all)\.h", re.MULTILINE)
 #: What is in those headers, and not in <torch/types.h>: without them torch::cuda is at::cuda, with streams and guards, too.
-_OF_PYTHON = re.compile(r"\b(?:py|pybind11)::|\bPYBIND11")
+_OF_PYTHON = ("py::", "pybind11::", "PYBIND11")
 _OF_WHOLE = re.compile(
     r"\bTHP|\bautograd::|\btorch::(?:autograd|data|detail|fft|jit|load|mps|nested|nn|optim|"
     r"pickle_\w+|python|save|serialize|sparse|special|xpu)\b"
@@ -164,7 +164,7 @@ def lighter(text: str, binds: bool = False) -> str:
         '#include <torch/types.h>\\ntorch::Tensor f(torch::Tensor x);'
     """
     code = mask(text)
-    needs = _OF_WHOLE.search(code) or (not binds and _OF_PYTHON.search(code))
+    needs = _OF_WHOLE.search(code) or (not binds and any(word in code for word in _OF_PYTHON))
     return text if needs else _WHOLE.sub(r"\1types.h", text)
 
 
