@@ -74,6 +74,7 @@ class Case:
         want: the reference, in double precision if that is asked for; `run`: the solution.
         verify: the form's own check: what it says of outputs for inputs; nothing where they are right.
         elements: of the parameters.
+        buffers: whether inputs may hold what becomes the output, as they do in KernelBot.
     """
 
     at: str
@@ -82,6 +83,7 @@ class Case:
     run: Callable[[Any], Any] = lambda _: None
     verify: Callable[[Any, Any], str] | None = None
     elements: int = 0
+    buffers: bool = False
 
 
 @dataclass
@@ -375,7 +377,7 @@ def kernel_bot(runner: Runner, form: Form) -> Subject:
         def want(data: Any, in_double: bool) -> Any:
             return runner.called(kernel, (wide(data) if in_double else data,), in_double)
 
-        made = Case(words_of(size), draw, want, verify=verify if check else None)
+        made = Case(words_of(size), draw, want, verify=verify if check else None, buffers=True)
         if solution:
             custom = solution_of()
             made.run = lambda data: runner.called(custom, (data,), step="forward", at=made.at)
