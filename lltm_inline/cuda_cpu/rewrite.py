@@ -53,7 +53,7 @@ _NAMES = {
     r"this_grid|grid_group|this_cluster|cluster_group": "cooperative groups across blocks",
     r"coalesced_threads|coalesced_group|labeled_partition|binary_partition": "cooperative groups of the lanes that are active",
     r"thread_group": "cooperative groups whose size is no constant: take tiled_partition<32>",
-    r"cub|thrust": "cub and thrust",
+    r"(?:cub|thrust)(?=\s*::)|namespace (?:cub|thrust)": "cub and thrust",
     r"nvcuda|wmma": "tensor cores (wmma)",
     r"__nv_fp[468]\w*": "numbers of 8 bits and fewer",
     r"cu(?:Float|Double)?Complex|make_cu\w*Complex": "CUDA's complex numbers",
@@ -168,9 +168,12 @@ class _Text:
 
 
 def _includes(source: _Text) -> Iterator[_Edit]:
-    for one in directives(source.text):
+    found, code = directives(source.text), source.code
+    for one in found:
+        code = code.replace(one.header, " " * len(one.header)) if one.header else code
+    for one in found:
         library = next((name for name in _LIBRARIES if one.header.startswith(name)), "")
-        if library and (call := source.code.find(library.replace("/", "::"))) >= 0:
+        if library and (call := code.find(library.replace("/", "::"))) >= 0:
             raise source.cannot(call, _LIBRARIES[library])
         if library or _OUR_HEADERS.match(one.header):
             yield one.start, one.place + len(one.header) + 2, ""

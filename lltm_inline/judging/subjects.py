@@ -151,19 +151,20 @@ class Subject:
 
     def others(self, base: Size) -> Iterator[Size]:
         """List odd sizes, and the first extent 1, where the reference takes them."""
+        most = self.most if self.refusal(base, self.most) != _TOO_MANY else _MOST_OF_ALL
         odder = _each(base, odd)
         free = [name for name in base if odder[name] != base[name]]
-        alone = [name for name in free if not self.refusal({**base, name: odder[name]}, 2 * self.most)]
+        alone = [name for name in free if not self.refusal({**base, name: odder[name]}, 2 * most)]
         for names in dict.fromkeys((tuple(free), tuple(alone))):
             size = {**base, **{name: odder[name] for name in names}}
-            if names and not self.refusal(size, 2 * self.most):
+            if names and not self.refusal(size, 2 * most):
                 yield size
                 break
         else:
             if base:
                 self.runner.say("not_tried", "odd sizes: the reference takes none")
         first = next((name for name, value in base.items() if _is_extent(value) and value > 1), None)
-        if first and not self.refusal({**base, first: 1}, self.most):
+        if first and not self.refusal({**base, first: 1}, most):
             yield {**base, first: 1}
 
 
