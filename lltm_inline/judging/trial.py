@@ -18,6 +18,7 @@ from torch import Tensor
 from ..base.arguments import plural
 from ..checking.runner import SEEN
 from ..cpp.masks import mask
+from ..errors import InputError
 from ..run.cases.drawing import is_label
 from ..run.cases.expectation import furthest
 from ..run.cases.tolerance import slack
@@ -160,12 +161,14 @@ class Trial:
 
     def _raised(self, error: Exception, case: Case) -> bool:
         said = str(error).strip().partition("\n")[0]
-        if self.runner.builder.failure is not None or steps.is_out_of_memory(error):
+        if self.runner.builder.failure or steps.is_out_of_memory(error) or isinstance(error, InputError):
             raise error
         seen, line = _SEEN.search(said), self.runner.line_of(error)
-        if not seen and (
-            isinstance(error, ValueError | NotImplementedError | AssertionError) or self._says(str(error))
-        ):
+        if any(word in said for word in _NO_GPU):
+            self.runner.find("refused", f"it needs a GPU for what it calls: {said}", case.at, line)
+            return False
+        own = isinstance(error, ValueError | NotImplementedError | AssertionError) or self._says(str(error))
+        if own and not seen and not any(word in said for word in _FAILED):
             self.refused = said, case.at, line
             self.runner.say("not_tried", f"{case.at}: it refuses them ({said})")
             return True
