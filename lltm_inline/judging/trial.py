@@ -21,7 +21,7 @@ from ..cpp.masks import mask
 from ..errors import InputError
 from ..run.cases.drawing import is_label
 from ..run.cases.expectation import furthest
-from ..run.cases.tolerance import slack
+from ..run.cases.tolerance import rarely_by_one, slack
 from ..run.compare import Tolerance, compare, hints
 from ..workers import steps
 from .running import Runner
@@ -73,8 +73,7 @@ def differing(got: Any, want: Any, plain: Any) -> str:
         def excused(found: Tensor, narrow: Tensor = narrow, real: bool = real) -> Tensor:
             if real:  # an infinity or NaN of the reference's own way
                 return ~narrow.isfinite() & ~found.isfinite()
-            by_one = (found.to(torch.int64) - narrow.to(torch.int64)).abs() == 1
-            return by_one & (narrow.dtype == torch.uint8 and int(by_one.sum()) * 1000 <= narrow.numel())
+            return rarely_by_one(found, narrow)
 
         found = compare(name, one, wide, narrow.dtype, Tolerance(limit, max(limit, own)), excused=excused)
         if found is not None:
