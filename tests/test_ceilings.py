@@ -10,7 +10,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "lltm_inline"
 #: What was granted for what was asked for besides, by the number of its issue. Of 40's, 900: what is above that is to go.
-ALLOWED = {38: 300, 39: 700, 40: 2_420, 41: 400}
+ALLOWED = {38: 300, 39: 700, 40: 1_570, 41: 400}
 #: The most that there may be. Lower a number to what is counted wherever that is less; raise one by an allowance alone
 #: (38 has a module and its calls of re, 39 a module; 40, where files of others are judged, eleven modules and seven calls).
 CEILINGS = {"lines": 60_690 + sum(ALLOWED.values()), "modules": 322, "calls of re": 888}

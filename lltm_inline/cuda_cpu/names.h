@@ -189,6 +189,15 @@ static inline cudaError_t cudaFree(void* pointer) {
   return cudaSuccess;
 }
 
+template <class T>
+static cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t, CUDA_CPU_PLACE_) {
+  return cudaMalloc(pointer, bytes, file, line);
+}
+
+static inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
+  return cudaFree(pointer);
+}
+
 static inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
   if (bytes) std::memcpy(to, from, bytes);
   return cudaSuccess;
@@ -235,6 +244,26 @@ static inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
 static inline cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   *stream = nullptr;
   return cudaSuccess;
+}
+
+// All streams are one, in which a launch has ended when the next begins.
+enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventDisableTiming = 2 };
+
+static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  return cudaStreamCreate(stream);
+}
+
+static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
+  return cudaStreamCreate(stream);
+}
+
+static inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = *greatest = 0;
+  return cudaSuccess;
+}
+
+static inline cudaError_t cudaStreamQuery(cudaStream_t) {
+  return cudaPeekAtLastError();
 }
 
 static inline cudaError_t cudaStreamDestroy(cudaStream_t) {
@@ -346,12 +375,31 @@ cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute attribute, int value, CUDA
   return cudaSuccess;
 }
 
+enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual };
+
+template <class F>
+cudaError_t cudaFuncSetCacheConfig(F, cudaFuncCache) {
+  return cudaSuccess;
+}
+
 // Events hold the time of the CPU's clock.
 using cudaEvent_t = std::chrono::steady_clock::time_point*;
 
 static inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
   *event = new std::chrono::steady_clock::time_point;
   return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  return cudaEventCreate(event);
+}
+
+static inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) {
+  return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventQuery(cudaEvent_t) {
+  return cudaPeekAtLastError();
 }
 
 static inline cudaError_t cudaEventDestroy(cudaEvent_t event) {

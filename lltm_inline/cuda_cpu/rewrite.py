@@ -30,24 +30,30 @@ _OUR_HEADERS = re.compile(
 #: Headers of what is refused, and what to say of it.
 _HEADERS = {
     r"cooperative_groups/": "what this header of cooperative groups has",
-    r"cub/": "cub",
-    r"thrust/": "thrust",
     r"mma\.h": "tensor cores (wmma)",
     r"cuda_fp[468]\.h": "numbers of 8 bits and fewer (fp8, fp6, fp4)",
     r"cuComplex\.h": "CUDA's complex numbers",
     r"cuda/": "libcu++",
-    r"curand": "cuRAND",
-    r"cublas": "cuBLAS",
-    r"cudnn": "cuDNN",
-    r"cufft": "cuFFT",
     r"cuda_pipeline": "asynchronous copies",
+}
+#: Libraries of which headers and functions begin with the same letters: to include one is fine, to call it is refused.
+_LIBRARIES = {
+    "cub/": "cub",
+    "thrust/": "thrust",
+    "curand": "cuRAND",
+    "cublas": "cuBLAS",
+    "cudnn": "cuDNN",
+    "cufft": "cuFFT",
+    "cusparse": "cuSPARSE",
+    "cusolver": "cuSOLVER",
+    "nvtx": "NVTX",
 }
 #: Names of what is refused.
 _NAMES = {
     r"this_grid|grid_group|this_cluster|cluster_group": "cooperative groups across blocks",
     r"coalesced_threads|coalesced_group|labeled_partition|binary_partition": "cooperative groups of the lanes that are active",
     r"thread_group": "cooperative groups whose size is no constant: take tiled_partition<32>",
-    r"cub|thrust": "cub and thrust",
+    r"(?:cub|thrust)(?=\s*::)|namespace (?:cub|thrust)": "cub and thrust",
     r"nvcuda|wmma": "tensor cores (wmma)",
     r"__nv_fp[468]\w*": "numbers of 8 bits and fewer",
     r"cu(?:Float|Double)?Complex|make_cu\w*Complex": "CUDA's complex numbers",
@@ -86,13 +92,14 @@ _EMPTY = re.compile(r"(?:at|torch)\s*::\s*empty(?:_like|_strided)?\s*")
 _TENSOR = re.compile(r"(?:const )?(?:(?:at|torch)\s*::\s*)?Tensor ?(?:const ?)?&?")
 
 
-def rewrite(text: str, label: str, name: str) -> str:
+def rewrite(text: str, label: str, name: str, needs_kernel: bool = True) -> str:
     """Make C++ of a CUDA text.
 
     Args:
         text: the text, its slots filled in.
         label: of the kernel, for messages.
         name: of the text there, `"cuda"`.
+        needs_kernel: whether a text without one is refused.
 
     Returns:
         A text in which every line is where it was, to be compiled behind `header()`.
@@ -106,7 +113,7 @@ def rewrite(text: str, label: str, name: str) -> str:
         ::cuda_cpu::Launch("k", __FILE__, __LINE__, 1, 32).run([&](auto&... cuda_cpu_) CUDA_CPU_PLAIN { k(cuda_cpu_...); }, x); }
     """
     source = _Text(text, label, name)
-    _refuse(source)
+    _refuse(source, needs_kernel)
     finders = (_includes, _launches, _shared, _variables, _in_kernels, *_FOR_TENSORS)
     return _edited(text, [edit for find in finders for edit in find(source)])
 
@@ -161,8 +168,14 @@ class _Text:
 
 
 def _includes(source: _Text) -> Iterator[_Edit]:
-    for one in directives(source.text):
-        if _OUR_HEADERS.match(one.header):
+    found, code = directives(source.text), source.code
+    for one in found:
+        code = code.replace(one.header, " " * len(one.header)) if one.header else code
+    for one in found:
+        library = next((name for name in _LIBRARIES if one.header.startswith(name)), "")
+        if library and (call := code.find(library.replace("/", "::"))) >= 0:
+            raise source.cannot(call, _LIBRARIES[library])
+        if library or _OUR_HEADERS.match(one.header):
             yield one.start, one.place + len(one.header) + 2, ""
         if what := next((what for header, what in _HEADERS.items() if re.match(header, one.header)), ""):
             raise source.cannot(one.start, what)
@@ -347,10 +360,10 @@ def _calls(source: _Text) -> Iterator[_Edit]:
 _FOR_TENSORS = (_tokens, _named, _empty, _calls)
 
 
-def _refuse(source: _Text) -> None:
+def _refuse(source: _Text, needs_kernel: bool) -> None:
     """Refuse what has no meaning on the CPU."""
     code = source.code
-    if not re.search(r"\b__global__\b", code):
+    if needs_kernel and not re.search(r"\b__global__\b", code):
         raise source.refusal(0, "no __global__ function, so there is no kernel. Write __global__ void name(...)")
     for names, what in _NAMES.items():
         if found := re.search(rf"\b(?:{names})\b", code):

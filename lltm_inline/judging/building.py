@@ -7,9 +7,8 @@ crash has its line.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -47,35 +46,23 @@ auto looked_at(R (*f)(A...), const char* name) {
     }
   };
 }
+template <class F>
+F looked_at(F f, const char*) { return f; }
+struct Module : pybind11::module_ {
+  template <class F, class... X>
+  Module& def(const char* name, F f, const X&... x) {
+    pybind11::module_::def(name, looked_at(f, name), x...);
+    return *this;
+  }
+};
 }  // namespace judged
+#define LOOKED_AT_MODULE(name, m) \\
+  static void judged_bind(judged::Module&); \\
+  PYBIND11_MODULE(name, of_python) { judged::Module own{of_python}; judged_bind(own); } \\
+  static void judged_bind(judged::Module& m)
 """
-_BOUND = (("PYBIND11", "PY_BIND_11"), ("pybind11::", "py_bind_11::"), ("py::", "p_y::"))
 #: The headers of most texts with kernels.
 ON_CPU = "python cuda-cpu"
-#: Headers of libraries of CUDA's of which nothing is called.
-_UNUSED = {
-    "cublas": "cublas",
-    "cub/": "cub::",
-    "curand": "curand",
-    "cusparse": "cusparse",
-    "cudnn": "cudnn",
-    "thrust/": "thrust::",
-}
-
-
-@dataclass(frozen=True)
-class Text:
-    """One text of a `load_inline` that was built.
-
-    Attributes:
-        name: as `#line` calls it.
-        source: the text.
-        library: what was made of it; None while nothing is.
-    """
-
-    name: str
-    source: str
-    library: Path | None = None
 
 
 class Builder:
@@ -85,10 +72,11 @@ class Builder:
         device: where its CUDA source runs.
         used: the devices that something was built for.
         failure: the first error of a build, whatever the file has made of that.
-        texts: what was built.
+        texts: what was built, as `#line` calls it.
+        snippets: the arguments of each call.
         calls: how often a function of an extension has come back; `raised`: and what it raised.
         first: the arguments of the first call of each.
-        spoil: put NaN in the place of what the functions return.
+        spoil: put NaN in the place of what the functions return; `spoilt`: whether that has been done.
         dry: build nothing, for a file of which only the reference is asked.
     """
 
@@ -96,127 +84,76 @@ class Builder:
         self.device = device
         self.used: set[str] = set()
         self.failure: Exception | None = None
-        self.texts: list[Text] = []
+        self.texts: dict[str, str] = {}
         self.snippets: list[dict[str, Any]] = []
         self.calls, self.raised, self.spoil, self.spoilt, self.dry = 0, "", False, False, False
         self.first: dict[str, tuple[Any, ...]] = {}
-        self._known: dict[Any, Any] = {}
+        self._known: dict[str, Any] = {}
 
     def __call__(
-        self,
-        name: str = "",
-        cpp_sources: Any = "",
-        cuda_sources: Any = None,
-        functions: Any = None,
-        extra_cflags: Sequence[str] | None = None,
-        extra_cuda_cflags: Sequence[str] | None = None,
-        extra_include_paths: Sequence[str] | None = None,
-        **_: Any,
-    ) -> Any:
+        self, name: str = "", cpp_sources: Any = "", cuda_sources: Any = None, functions: Any = None,
+        extra_cflags: Any = None, extra_cuda_cflags: Any = None, extra_include_paths: Any = None, **_: Any,
+    ) -> Any:  # fmt: skip
         """Stand in for `load_inline`; what it links or how it is built is not asked."""
         given = {"name": name, "cpp_sources": cpp_sources, "cuda_sources": cuda_sources, "functions": functions}
-        flags = {
-            "extra_cflags": extra_cflags,
-            "extra_cuda_cflags": extra_cuda_cflags,
-            "extra_include_paths": extra_include_paths,
-        }
-        key = repr(given | flags)
+        given |= {"extra_cflags": extra_cflags, "extra_cuda_cflags": extra_cuda_cflags}
+        given |= {"extra_include_paths": extra_include_paths}
+        key = repr(given)
         if self.dry and key not in self._known:
             return MagicMock()
         if key not in self._known:
+            self.snippets.append(given)
             try:
-                self.snippets.append(given | flags)
-                where = f"load_inline({name!r})"
-                snippet = Snippet(
-                    where, name, joined("cpp_sources", cpp_sources, where), joined("cuda_sources", cuda_sources, where)
-                )
-                self._known[key] = self._built(snippet, functions, **flags)
+                self._known[key] = self._built(given)
             except Exception as error:
                 self.failure = self.failure or error
                 raise
         return self._known[key]
 
-    def _built(self, snippet: Snippet, functions: Any, **flags: Any) -> Extension:
-        has_kernels = "__global__" in mask(snippet.text)
-        device = self.device if has_kernels or (snippet.cuda and self.device == "cuda") else "cpu"
+    def _built(self, given: Mapping[str, Any]) -> Extension:
+        where = f"load_inline({given['name']!r})"
+        cpp, cuda = (joined(what, given[what], where) for what in ("cpp_sources", "cuda_sources"))
+        snippet = Snippet(where, given["name"], cpp, cuda)
+        device = self.device if cuda or "__global__" in mask(snippet.text) else "cpu"
+        label = f"judged/{'cuda' if cuda else 'cpp'}{len(self.texts) + 1 if self.texts else ''}"
         self.used.add(device)
-        job = self._job(snippet, functions, device, **flags)
-        (library,) = run_jobs([job], progress=False)
-        for text in self.texts:
-            if text.name in job.sources and text.library is None:
-                self.texts[self.texts.index(text)] = replace(text, library=library.path)
-                emit("built", text.name, text.source, str(library.path))
+        self.texts[label] = snippet.text
+        (library,) = run_jobs([_job(label, snippet, given, device)], progress=False)
+        emit("built", label, snippet.text, str(library.path))
         return Extension(self, _module(library))
 
-    def _job(
-        self,
-        snippet: Snippet,
-        functions: Any,
-        device: str,
-        extra_cflags: Any,
-        extra_cuda_cflags: Any,
-        extra_include_paths: Any,
-    ) -> Job:
-        label = f"judged/{'cuda' if snippet.cuda else 'cpp'}" + f"{len(self.texts) + 1}" * bool(self.texts)
-        text = _without_unused(snippet.text)
-        self.texts.append(Text(label, snippet.text))
-        has_gpu = DEVICES[device].needs_gpu
-        toolchain = toolchain_for(device)
-        own = flags_of(tuple(extra_cflags or ()), tuple(extra_cuda_cflags or ()), bool(snippet.cuda))
-        flags = (
-            *(for_host(own) if snippet.cuda and not has_gpu else own),
-            *(f"-I{path}" for path in extra_include_paths or ()),
-        )
-        modules = find_modules(text)
-        watched = device == "cuda-cpu"
-        bound = {} if modules else snippet.bound(functions)
-        for module in reversed(modules if watched else ()):
-            inner = text[module.start : module.end]
-            for one in {*module.functions.values()}:
-                inner = inner.replace(f"&{one}", f'judged::looked_at(&{one}, "{one}")')
-            text = text[: module.start] + inner + text[module.end :]
-        text = rewrite(text, label, "cuda") if watched else text
-        of = (lambda one: f'judged::looked_at(&{one}, "{one}")') if watched else "&{}".format
-        defined = " ".join(f'm.def("{name}", {of(what)});' for name, what in bound.items())
-        binding = f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{ {defined} }}"
-        for plain, hidden in _BOUND:  # what binds a module is among our headers, too
-            text = text.replace(plain, hidden)
-        text = lighter(text)
-        for plain, hidden in _BOUND:
-            text = text.replace(hidden, plain)
-        prelude = (
-            "extension" if "torch/extension.h" in text or "torch/all.h" in text or "torch/torch.h" in text else "python"
-        )
-        prelude = ON_CPU if watched and prelude == "python" else prelude + " cuda-cpu" * watched
-        lines = [
-            f'#line 1 "{label}"',
-            text if not has_gpu else snippet.cpp,
-            f'#line 1 "{label} (binding)"',
-            *[binding] * (not modules),
-        ]
-        whole = "\n".join([prelude_text(prelude) + _LOOK * watched, *lines, ""])
-        if has_gpu and toolchain.nvcc is not None:
-            toolchain = replace(toolchain, nvcc=toolchain.nvcc.with_flags(flags))
-            cuda = f'#include <torch/types.h>\n#line 1 "{label}"\n{snippet.cuda}'
-            return Job(label, whole, None, {label: snippet.text}, toolchain, (), True, cuda=cuda)
-        return Job(label, whole, None if flags else prelude, {label: snippet.text}, toolchain, flags, True)
+
+def _job(label: str, snippet: Snippet, given: Mapping[str, Any], device: str) -> Job:
+    """Say what is to be compiled: the text, and behind it what binds its functions where it does not do so itself."""
+    has_gpu, watched = DEVICES[device].needs_gpu, device == "cuda-cpu"
+    cxx, nvcc, includes = (tuple(given[f"extra_{what}"] or ()) for what in ("cflags", "cuda_cflags", "include_paths"))
+    own = flags_of(cxx, nvcc, bool(snippet.cuda))
+    flags = (*(for_host(own) if snippet.cuda and not has_gpu else own), *(f"-I{path}" for path in includes))
+    text = snippet.cpp if has_gpu else snippet.text
+    binding = []
+    if not find_modules(snippet.text):
+        defined = " ".join(f'm.def("{name}", &{what});' for name, what in snippet.bound(given["functions"]).items())
+        binding = [f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{ {defined} }}"]
+    if watched:
+        text = rewrite(text, label, "cuda", needs_kernel=False).replace("PYBIND11_MODULE", "LOOKED_AT_MODULE")
+        binding = [one.replace("PYBIND11_MODULE", "LOOKED_AT_MODULE") for one in binding]
+    text = lighter(text, binds=True)
+    whole_torch = any(f"torch/{header}.h" in text for header in ("extension", "all", "torch"))
+    prelude = ("extension" if whole_torch else "python") + " cuda-cpu" * watched
+    lines = [f'#line 1 "{label}"', text, f'#line 1 "{label} (binding)"', *binding, ""]
+    whole = "\n".join([prelude_text(prelude) + _LOOK * watched, *lines])
+    toolchain, sources = toolchain_for(device), {label: snippet.text}
+    if has_gpu and toolchain.nvcc is not None:
+        toolchain = replace(toolchain, nvcc=toolchain.nvcc.with_flags(flags))
+        cuda = f'#include <torch/types.h>\n#line 1 "{label}"\n{snippet.cuda}'
+        return Job(label, whole, None, sources, toolchain, (), True, cuda=cuda)
+    return Job(label, whole, None if flags else prelude, sources, toolchain, flags, True)
 
 
 def toolchain_for(device: str) -> Toolchain:
     """Return the compilers for a module of Python's: who loads it defines the rest, and each step of a launch is looked at."""
     found = find_toolchain(None, DEVICES[device].check_flags or None, device)
     return replace(found, ldflags=tuple(flag for flag in found.ldflags if flag != ALL_DEFINED))
-
-
-def _without_unused(text: str) -> str:
-    """Leave out the includes of CUDA's libraries of which the text calls nothing; every line stays where it was."""
-    code = mask(text)
-    lines = text.split("\n")
-    for number, line in enumerate(lines):
-        if line.lstrip().startswith("#") and "include" in line:
-            unused = [what for head, what in _UNUSED.items() if f"<{head}" in line and what not in code]
-            lines[number] = f"// {line}" if unused else line
-    return "\n".join(lines)
 
 
 def _module(library: Build) -> Any:
@@ -251,35 +188,33 @@ class Extension:
             if not builder.spoil:
                 return result
             builder.spoilt |= any(one.is_floating_point() for one in tensors_in([result]))
-            return spoiled(result)
+            return _spoiled(result)
 
         return call
 
 
-def spoiled(value: Any) -> Any:
+def _spoiled(value: Any) -> Any:
     """Put NaN, or the least number, in the place of all elements of tensors, in a list or tuple or alone."""
     if isinstance(value, list | tuple):
-        return type(value)(map(spoiled, value))
+        return type(value)(map(_spoiled, value))
     if not isinstance(value, Tensor):
         return value
     return torch.full_like(value, float("nan") if value.is_floating_point() else 0)
 
 
-def place_in(text: str, name: str, line: int, texts: Sequence[Text] | Mapping[str, str]) -> int:
+def place_in(text: str, name: str, line: int, sources: Mapping[str, str]) -> int:
     """Return the line of a user's file in which a line of one of its sources stands; 0 where it is not there as it was built.
 
     Example:
-        >>> place_in("a = 1\\nsource = '''\\nint f();\\nint g();\\n'''", "x/cpp", 3, [Text("x/cpp", "\\nint f();\\nint g();\\n")])
+        >>> place_in("a = 1\\nsource = '''\\nint f();\\nint g();\\n'''", "x/cpp", 3, {"x/cpp": "\\nint f();\\nint g();\\n"})
         4
     """
-    known = texts if isinstance(texts, Mapping) else {one.name: one.source for one in texts}
-    source = known.get(name, "")
-    lines = source.split("\n")
-    if not 0 < line <= len(lines):
+    lines, rows = sources.get(name, "").split("\n"), text.split("\n")
+    if not 0 < line <= len(lines) or not (wanted := lines[line - 1].strip()):
         return 0
-    wanted, rows = lines[line - 1].strip(), text.split("\n")
-    found = [number for number, row in enumerate(rows, 1) if wanted and wanted in row]
-    if len(found) > 1:  # the one with the same lines around it
-        near = [one.strip() for one in lines[max(0, line - 3) : line + 2]]
-        found.sort(key=lambda n: -sum(one in row for one in near for row in rows[max(0, n - 3) : n + 2]))
-    return found[0] if found else 0
+    near = [one.strip() for one in lines[max(0, line - 3) : line + 2]]
+
+    def alike(number: int) -> int:  # of several the one with the same lines around it
+        return sum(one in row for one in near for row in rows[max(0, number - 3) : number + 2])
+
+    return max((number for number, row in enumerate(rows, 1) if wanted in row), key=alike, default=0)

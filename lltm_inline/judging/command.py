@@ -14,23 +14,13 @@ if TYPE_CHECKING:
     from .verdict import Verdict
 
 
-class _Line:
-    """A verdict as a line of JSON."""
-
-    def __init__(self, verdict: Verdict) -> None:
-        self.verdict, self.code = verdict, verdict.code
-
-    def __str__(self) -> str:
-        return self.verdict.to_json()
-
-
 def _judge(given: Namespace) -> Iterator[Any]:
-    from .verdict import sarif
+    from .verdict import Line, sarif
 
     verdicts = []
     for verdict in _verdicts(given):
         verdicts.append(verdict)
-        yield _Line(verdict) if given.json else verdict
+        yield Line(**vars(verdict)) if given.json else verdict
     if given.sarif:
         Path(given.sarif).write_text(json.dumps(sarif(verdicts), indent=1), encoding="utf-8")
 

@@ -60,38 +60,33 @@ def read_form(path: Path, reference: str = "", inputs: Sequence[str] = ()) -> Fo
         if not found:
             raise InputError(f"{path}: want a {' or '.join(_SUBMISSION)} in it, or name a file")
         path = found[0]
+    beside = Path(reference) if reference else path.with_name("reference.py")
     if path.suffix in _SOURCES:
-        if not reference and (path.parent / "reference.py").is_file() and path.name in _SUBMISSION:
-            return _bot(path, path.parent / "reference.py")
+        if not reference and beside.is_file() and path.name in _SUBMISSION:
+            return Form("KernelBot", str(path), str(beside), tests=tuple(_tests_of(path.parent)))
         if not reference:
-            raise InputError(
-                f"{path.name}: say what it should compute: --reference FILE.py:FUNCTION --inputs 'torch.randn(7, 5)'"
-            )
+            cure = "--reference FILE.py:FUNCTION --inputs 'torch.randn(7, 5)'"
+            raise InputError(f"{path.name}: say what it should compute: {cure}")
         return Form("source", str(path), reference, tuple(inputs))
     names = names_of(path)
     if _NEW in names or names >= _MODEL:
         other = reference or (str(path) if names >= {_NEW, *_MODEL} else _other(path, names))
         return Form("KernelBench", *((str(path), other) if _NEW in names else (other, str(path))))
     if _KERNEL in names:
-        beside = Path(reference) if reference else path.parent / "reference.py"
         if not beside.is_file() and not {"ref_kernel", "generate_input"} <= names:
-            raise InputError(
-                f"{path.name}: it defines custom_kernel, and there is no reference.py beside it with ref_kernel and generate_input"
-            )
-        return _bot(path, beside if beside.is_file() else path)
+            lacks = "there is no reference.py beside it with ref_kernel and generate_input"
+            raise InputError(f"{path.name}: it defines custom_kernel, and {lacks}")
+        of = beside if beside.is_file() else path
+        return Form("KernelBot", str(path), str(of), tests=tuple(_tests_of(path.parent)))
     if "load_inline" in names:
-        beside = next(
-            (p for p in (path.with_name(f"{path.stem}_reference.py"), path.with_name("reference.py")) if p.is_file()),
-            path,
-        )
-        if not reference and beside == path and not names & {*REFERENCES}:
-            raise InputError(
-                f"{path.name}: it calls load_inline, and there is no function {REFERENCES[0]!r} in it or in a {REFERENCES[0]}.py beside it"
-            )
-        return Form("load_inline", str(path), reference or str(beside), tuple(inputs))
-    raise InputError(
-        f"{path.name}: nothing here can be judged: no ModelNew (KernelBench), no custom_kernel (KernelBot, CS149), no load_inline"
-    )
+        own = path.with_name(f"{path.stem}_reference.py")
+        held = reference or next((str(one) for one in (own, beside) if one.is_file()), str(path))
+        if held == str(path) and not names & {*REFERENCES}:
+            lacks = f"there is no function {REFERENCES[0]!r} in it or in a {REFERENCES[0]}.py beside it"
+            raise InputError(f"{path.name}: it calls load_inline, and {lacks}")
+        return Form("load_inline", str(path), held, tuple(inputs))
+    want = "no ModelNew (KernelBench), no custom_kernel (KernelBot, CS149), no load_inline"
+    raise InputError(f"{path.name}: nothing here can be judged: {want}")
 
 
 def names_of(path: Path) -> set[str]:
@@ -101,17 +96,11 @@ def names_of(path: Path) -> set[str]:
         SyntaxError: it is no Python. InputError: it is no text.
     """
     tree = ast.parse(python_of(path), str(path))
-    names = {
-        one.id
-        for node in tree.body
-        for one in ast.walk(node)
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-    }
+    stored = (one for node in tree.body for one in ast.walk(node) if isinstance(one, ast.Name))
+    names = {one.id for one in stored if isinstance(one.ctx, ast.Store)}
     names |= {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
-    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    if any(getattr(one, "id", getattr(one, "attr", "")) == "load_inline" for one in calls):
-        names.add("load_inline")
-    return names
+    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return names | {"load_inline" for one in calls if getattr(one, "id", getattr(one, "attr", "")) == "load_inline"}
 
 
 def python_of(path: Path) -> str:
@@ -143,20 +132,13 @@ def _other(path: Path, names: set[str]) -> str:
             continue
     # `relu_new.py` belongs to `relu.py`, and `relu6_new.py` to `relu6.py`.
     found.sort(key=lambda one: (-len(one.stem), one.stem))
-    alike = [one for one in found if path.stem.startswith(one.stem)] or [
-        one for one in found if one.stem.startswith(path.stem)
-    ]
+    alike = [one for one in found if path.stem.startswith(one.stem)]
+    alike = alike or [one for one in found if one.stem.startswith(path.stem)]
     if not alike and len(found) != 1:
         what = "Model and get_inputs" if wanted == _MODEL else _NEW
-        raise InputError(
-            f"{path.name}: no file beside it defines {what}{' under a name like its own' * bool(found)}: say --reference FILE.py"
-        )
+        named = " under a name like its own" * bool(found)
+        raise InputError(f"{path.name}: no file beside it defines {what}{named}: say --reference FILE.py")
     return str((alike or found)[0])
-
-
-def _bot(path: Path, reference: Path) -> Form:
-    tests = _tests_of(path.parent)
-    return Form("KernelBot", str(path), str(reference), tests=tuple(tests))
 
 
 def _tests_of(folder: Path) -> list[Mapping[str, Any]]:
@@ -171,11 +153,8 @@ def _tests_of(folder: Path) -> list[Mapping[str, Any]]:
             return [dict(one) for one in task.get("tests") or task.get("benchmarks") or ()]
         except (yaml.YAMLError, ValueError, TypeError, AttributeError) as error:
             raise InputError(f"{folder.name}/task.yml: {error}") from None
-    lines = [
-        line
-        for file in sorted(folder.glob("test_cases/*.txt"))
-        for line in file.read_text(encoding="utf-8").splitlines()
-    ]
+    texts = (file.read_text(encoding="utf-8") for file in sorted(folder.glob("test_cases/*.txt")))
+    lines = (line for text in texts for line in text.splitlines())
     rows = [dict(part.split(":", 1) for part in line.split(";") if ":" in part) for line in lines]
     return [{name.strip(): _value(value.strip()) for name, value in row.items()} for row in rows if row]
 
@@ -192,11 +171,12 @@ def forms_in(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         if any(part.startswith((".", "__")) for part in path.relative_to(folder).parts):
             continue
-        if path.is_dir() and (path / "reference.py").is_file() and any((path / name).is_file() for name in _SUBMISSION):
-            yield path
-        elif path.suffix in (".py", ".ipynb") and not (
-            path.name in _SUBMISSION and (path.parent / "reference.py").is_file()
-        ):
+        if path.is_dir():
+            if (path / "reference.py").is_file() and any((path / name).is_file() for name in _SUBMISSION):
+                yield path
+        elif path.suffix in (".py", ".ipynb"):
+            if path.name in _SUBMISSION and path.with_name("reference.py").is_file():
+                continue
             try:
                 names = names_of(path)
             except (SyntaxError, InputError):

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ..autopsy.crash import Crash, explain
+from ..autopsy.crash import explain
 from ..autopsy.symbolize import symbolize
 from ..base.arguments import path_of
 from ..base.progress import Event, showing
@@ -27,7 +27,7 @@ from ..workers.outcome import Died
 from .building import ON_CPU, place_in, toolchain_for
 from .forms import Form, forms_in, python_of, read_form
 from .inside import judge_here
-from .verdict import Finding, Verdict
+from .verdict import Finding, Verdict, word_of
 
 #: The file in a folder that keeps its verdicts.
 KEPT = "verdicts.jsonl"
@@ -63,68 +63,71 @@ def judge(
         >>> judge("nothing.py").word
         'refused'
     """
-    given, began = path_of("path", path), time.perf_counter()
-    verdict = partial(Verdict, str(given))
+    given, began, limits = path_of("path", path), time.perf_counter(), limits or _LIMITS
+    told: dict[str, Any] = {"findings": [], "tried": [], "not_tried": [], "notes": []}
+    built: dict[str, tuple[str, str]] = {}
+    form: Form = Form("", str(given))
+    found: dict[str, Any] = {}
     try:
         form = read_form(Path(given), reference, tuple(inputs))
-    except InputError as error:
-        return verdict("", "refused", (Finding("refused", str(error)),))
-    except SyntaxError as error:
-        said = Finding("does not build", f"no Python: {error.msg}", os.path.basename(str(given)), error.lineno or 0)
-        return verdict("", "does not build", (said,))
-    with showing(f"judging {given}", progress) as show:
-        texts: dict[str, tuple[str, str]] = {}
+        with showing(f"judging {given}", progress) as show:
 
-        def on_event(event: Event) -> None:
-            if event.kind == "built":
-                name, source, library = event.values
-                texts[name] = source, library
-            elif event.kind == "progress":
-                show(*event.values)
+            def on_event(event: Event) -> None:
+                if event.kind == "told":
+                    told[event.values[0]].append(event.values[1])
+                elif event.kind == "built":
+                    built[event.values[0]] = event.values[1:]
+                elif event.kind == "progress":
+                    show(*event.values)
 
-        device = "cuda" if torch.cuda.is_available() else "cuda-cpu"
-        try:
-            recorder = build_helper("recorder", progress=False)
-            if device == "cuda-cpu":  # started here, as what the worker starts ends with it
-                header.header_flags(toolchain_for(device), ON_CPU)
-            limits = limits or _LIMITS
-            result = worker.run(
-                judge_here, form, device, limits=limits, recorder=recorder, on_event=on_event, fresh=True
-            )
-            found: dict[str, Any] = result.value
-        except Died as died:
-            found = _crashed(died, form, texts, limits or _LIMITS)
-        except (LltmInlineError, OSError) as error:
-            fault = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-            found = {"form": form.name, "word": "our fault", "findings": [{"kind": "our fault", "text": fault}]}
-        finally:
-            worker.renew()  # nothing that a file has changed in its process is there for the next one
-    return Verdict.from_dict({"path": str(given), "seconds": time.perf_counter() - began, **found})
+            found = _run(form, limits, on_event)
+    except Died as died:
+        told["findings"].append(vars(_crashed(died, form, built, limits)))
+    except (InputError, SyntaxError) as error:
+        told["findings"].append(vars(_unread(error, form)))
+    except (LltmInlineError, OSError) as error:
+        fault = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        told["findings"].append(vars(Finding("our fault", fault)))
+    found |= {what: list(dict.fromkeys(texts)) for what, texts in told.items() if what != "findings"}
+    found |= {"path": str(given), "form": form.name, "findings": told["findings"], "word": word_of(told["findings"])}
+    return Verdict.from_dict(found | {"seconds": time.perf_counter() - began} if form.name else found)
 
 
-def _crashed(died: Died, form: Form, texts: dict[str, tuple[str, str]], limits: Limits) -> dict[str, Any]:
+def _run(form: Form, limits: Limits, on_event: Any) -> dict[str, Any]:
+    """Judge in the worker."""
+    device = "cuda" if torch.cuda.is_available() else "cuda-cpu"
+    try:
+        recorder = build_helper("recorder", progress=False)
+        if device == "cuda-cpu":  # started here, as what the worker starts ends with it
+            header.header_flags(toolchain_for(device), ON_CPU)
+        done = worker.run(judge_here, form, device, limits=limits, recorder=recorder, on_event=on_event, fresh=True)
+        found: dict[str, Any] = done.value
+        return found
+    finally:
+        worker.renew()  # nothing that a file has changed in its process is there for the next one
+
+
+def _unread(error: Exception, form: Form) -> Finding:
+    if isinstance(error, SyntaxError):
+        file = os.path.basename(error.filename or form.solution)
+        return Finding("does not build", f"no Python: {error.msg}", file, error.lineno or 0)
+    return Finding("refused", str(error))
+
+
+def _crashed(died: Died, form: Form, built: dict[str, tuple[str, str]], limits: Limits) -> Finding:
     """Tell of a death as of that of every kernel, with the line of the user's file."""
     frames = died.evidence.frames[died.evidence.still :] if died.evidence else ()
-    places = next((found for _, library in texts.values() if (found := symbolize(frames, library))), [])
-    sources = {name: source for name, (source, _) in texts.items()}
-    crash: Crash = explain(
+    places = next((found for _, library in built.values() if (found := symbolize(frames, library))), [])
+    sources = {name: source for name, (source, _) in built.items()}
+    crash = explain(
         died.ending, died.state, died.evidence, kernel=form.name, sources=sources, places=places, limits=limits,
         output=died.output, cpu_share=died.busy, seconds=died.seconds,
     )  # fmt: skip
     text = python_of(Path(form.solution))
     line = next((n for one in places if (n := place_in(text, one.file, one.line, sources))), 0)
-    file = os.path.basename(form.solution)
-    detail = f": {crash.detail}" if crash.detail else ""
-    finding = {
-        "kind": "crashed",
-        "text": f"{crash.sentence}{detail}",
-        "file": file,
-        "line": line,
-        "cause": crash.cause,
-        "at": crash.case,
-    }
-    word = "our fault" if died.from_outside else "crashed"
-    return {"form": form.name, "word": word, "findings": [finding]}
+    said = f"{crash.sentence}{f': {crash.detail}' if crash.detail else ''}"
+    kind = "our fault" if died.from_outside else "crashed"
+    return Finding(kind, said, os.path.basename(form.solution), line, crash.cause, at=crash.case)
 
 
 def judge_many(folder: Path, *, jobs: int = 1, resume: bool = False) -> Iterator[Verdict]:
@@ -137,19 +140,17 @@ def judge_many(folder: Path, *, jobs: int = 1, resume: bool = False) -> Iterator
     """
     kept = folder / KEPT
     known: dict[str, Verdict] = {}
-    if resume and kept.exists():
-        for line in kept.read_text(encoding="utf-8").splitlines():
-            try:
-                row = json.loads(line)
-                known[row["key"]] = Verdict.from_dict(row)
-            except (ValueError, KeyError, TypeError):  # it was being written when the machine went down
-                continue
+    for line in kept.read_text(encoding="utf-8").splitlines() if resume and kept.exists() else ():
+        try:
+            row = json.loads(line)
+            known[row["key"]] = Verdict.from_dict(row)
+        except (ValueError, KeyError, TypeError):  # it was being written when the machine went down
+            continue
     keys = {path: key_of(path) for path in forms_in(folder)}
     kept.write_text("".join(_line(key, known[key]) for key in keys.values() if key in known), encoding="utf-8")
     yield from (known[key] for key in keys.values() if key in known)
-    open_ = [path for path, key in keys.items() if key not in known]
-    with pool(jobs, None, _judged, _lost) as each:
-        for verdict in each(open_, ()):
+    with pool(jobs, None, partial(judge, progress=False), _lost) as each:
+        for verdict in each([path for path, key in keys.items() if key not in known], ()):
             with kept.open("a", encoding="utf-8") as file:
                 file.write(_line(keys[Path(verdict.path)], verdict))
             yield verdict
@@ -162,10 +163,6 @@ def _line(key: str, verdict: Verdict) -> str:
 def _lost(path: Path, error: Exception) -> Verdict:
     """Tell of a process of dask's that ended."""
     return Verdict(str(path), "", "our fault", (Finding("our fault", f"{type(error).__name__}: {error}"),))
-
-
-def _judged(path: Path) -> Verdict:
-    return judge(path, progress=False)
 
 
 def key_of(path: Path) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 import time
 import types
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,14 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils import cpp_extension
 
+from ..base.progress import emit
 from ..compiling.inline import is_ours
 from ..errors import InputError
 from ..workers import steps
-from .building import Builder
-from .forms import python_of
+from .building import Builder, place_in
+from .forms import Form, python_of
+from .verdict import Finding
 
-#: Extents above this are made smaller; below, they are windows, heads and groups.
-_SMALL = 16
 #: What a judge is read by: a file that puts something else there is told.
 _WATCHED = (
     (time, "time perf_counter perf_counter_ns monotonic sleep process_time"),
@@ -35,6 +36,9 @@ _WATCHED = (
     (torch.cuda.Event, "record elapsed_time synchronize query"),
     (torch.nn.Module, "__call__ load_state_dict"),
 )
+#: How a message names a line of a source.
+_LINE = re.compile(r"\bline (\d+)|:(\d+)\b")
+_OF_SOURCE = re.compile(r"(?:line )?judged/\w+:\d+")
 
 
 def _moved(value: Any) -> Any:
@@ -63,7 +67,7 @@ class OnCpu(TorchFunctionMode):
 
 
 class _Stream:
-    """A stream or an event, where all is done at once."""
+    """A stream, an event or a device, where all is done at once."""
 
     cuda_stream = 0
 
@@ -72,9 +76,6 @@ class _Stream:
 
     def __enter__(self) -> _Stream:
         return self
-
-    def __exit__(self, *_: object) -> None:
-        """All is done."""
 
     def elapsed_time(self, other: _Stream) -> float:
         return max((other.begun - self.begun) * 1000, 1e-3)
@@ -88,46 +89,36 @@ class _Stream:
     def record_event(self, event: Any = None) -> Any:
         return event or _Stream()
 
-    def synchronize(self, *_: Any) -> None:
+    def synchronize(self, *_: object) -> None:
         """All is done."""
 
-    wait_stream = wait_event = wait = synchronize
+    __exit__ = wait_stream = wait_event = wait = synchronize
 
 
 def _pretend() -> Callable[[], None]:
     """Let `torch.cuda` answer as if there were a GPU, on which all is done at once; return what ends that."""
-    nothing: Callable[..., None] = lambda *_, **__: None  # noqa: E731
-    answers: dict[str, Any] = dict.fromkeys(
-        (
-            "synchronize",
-            "empty_cache",
-            "set_device",
-            "reset_peak_memory_stats",
-            "manual_seed",
-            "manual_seed_all",
-            "init",
-        ),
-        nothing,
-    )
-    answers |= {
-        "is_available": lambda: True,
-        "current_device": lambda: 0,
-        "device_count": lambda: 1,
-        "Event": _Stream,
-        "Stream": _Stream,
+    values: dict[Any, str] = {
+        None: "synchronize empty_cache set_device reset_peak_memory_stats manual_seed manual_seed_all init",
+        True: "is_available",
+        0: "current_device max_memory_allocated memory_allocated",
+        (9, 0): "get_device_capability",
+        "the CPU, as a GPU": "get_device_name",
     }
-    answers |= {
-        "current_stream": _Stream,
-        "default_stream": _Stream,
-        "stream": _Stream,
-        "max_memory_allocated": lambda *_: 0,
-    }
-    answers |= {"get_device_capability": lambda *_: (9, 0), "get_device_name": lambda *_: "the CPU, as a GPU"}
-    answers["device"] = _Stream
+    answers: dict[str, Any] = {n: lambda *_, v=v, **__: v for v, names in values.items() for n in names.split()}
+    answers |= dict.fromkeys(["Event", "Stream", "current_stream", "default_stream", "stream", "device"], _Stream)
+    one = {"name": "the CPU, as a GPU", "major": 9, "minor": 0, "multi_processor_count": 8, "warp_size": 32}
+    one |= {"total_memory": 1 << 34, "max_threads_per_multi_processor": 2048, "shared_memory_per_block": 48 << 10}
+    answers |= {"device_count": lambda: 1, "get_device_properties": lambda *_: types.SimpleNamespace(**one)}
     before = {name: getattr(torch.cuda, name) for name in answers}
     vars(torch.cuda).update(answers)
-    generator, set_default = torch.Generator, torch.set_default_device
-    vars(torch)["Generator"] = lambda device="cpu": generator(_moved(device))
+    generator: Any = torch.Generator
+    set_default = torch.set_default_device
+
+    class Generator(generator):  # a class, as annotations name it
+        def __new__(cls, device: Any = "cpu") -> Any:
+            return generator.__new__(cls, _moved(device))
+
+    vars(torch)["Generator"] = Generator
     vars(torch)["set_default_device"] = lambda device: set_default(_moved(device))
 
     def end() -> None:
@@ -138,18 +129,25 @@ def _pretend() -> Callable[[], None]:
 
 
 class Runner:
-    """Runs files of one judgement in this process, which nothing else uses.
+    """Runs the files of one judgement in this process, which nothing else uses, and tells the caller at once what it sees.
 
     Attributes:
-        label: of the kernel, for what a crash says.
+        text: of the file with the solution, `python_of` it; `name`: of that.
         builder: answers for `load_inline`.
         on_cpu: whether tensors on a GPU are made on the CPU.
+        findings: what is wrong so far.
+        calls_reference: how often the solution has called the reference.
     """
 
-    def __init__(self, label: str, device: str, of_cuda: bool) -> None:
-        self.label, self.on_cpu = label, device == "cuda-cpu" and of_cuda
+    def __init__(self, form: Form, device: str) -> None:
+        path, beside = Path(form.solution), Path(form.reference)
+        self.path, self.name, self.label, self.text = form.solution, path.name, path.stem, python_of(path)
+        texts = [self.text, python_of(beside) if beside.suffix == ".py" and beside.is_file() else ""]
+        of_cuda = path.suffix in (".cu", ".cuh") or any("cuda" in text.lower() for text in texts)
+        self.on_cpu = device == "cuda-cpu" and of_cuda
         self.builder = Builder(device)
-        self.paths: set[str] = set()
+        self.findings: list[Finding] = []
+        self.calls_reference, self._step = 0, None
         self.end_pretence = _pretend() if self.on_cpu else lambda: None
         torchs = cpp_extension.load_inline
 
@@ -159,38 +157,40 @@ class Runner:
             with self._unlimited():
                 return self.builder(name, *rest, **named)
 
-        cpp_extension.load_inline = load_inline
-        cpp_extension.load = partial(self._load, load_inline)
-        self._watched = {(of, name): getattr(of, name) for of, names in self._all_watched() for name in names.split()}
+        def load(name: str, sources: Any, **named: Any) -> Any:
+            paths = [sources] if isinstance(sources, str) else sources
+            texts = {str(path): Path(path).read_text(encoding="utf-8") for path in paths}
+            cuda = [text for path, text in texts.items() if path.endswith(".cu")]
+            return load_inline(name, [text for text in texts.values() if text not in cuda], cuda or None, **named)
 
-    def _all_watched(self) -> Iterator[tuple[Any, str]]:
-        yield from ((of, names) for of, names in _WATCHED)
-        if self.on_cpu:
-            yield _Stream, "record elapsed_time synchronize query"
+        vars(cpp_extension).update(load_inline=load_inline, load=load)
+        watched = [*_WATCHED, (_Stream, "record elapsed_time synchronize query")]
+        self._watched = {(of, name): getattr(of, name) for of, names in watched for name in names.split()}
 
-    @staticmethod
-    def _load(load_inline: Callable[..., Any], name: str, sources: Any, **named: Any) -> Any:
-        """Stand in for `cpp_extension.load`: the same with files."""
-        texts = {
-            path: Path(path).read_text(encoding="utf-8")
-            for path in ([sources] if isinstance(sources, str) else sources)
-        }
-        cuda = [text for path, text in texts.items() if str(path).endswith(".cu")]
-        return load_inline(name, [text for text in texts.values() if text not in cuda], cuda or None, **named)
+    def say(self, what: str, text: str) -> None:
+        """Tell what was `tried`, what was `not_tried`, or one of `notes`."""
+        emit("told", what, text)
+
+    def find(
+        self, kind: str, text: str, at: str = "", line: int = 0, *, cause: str = "", cure: str = "", cheat: str = ""
+    ) -> None:
+        """Tell what is wrong, with the lines of the user's file."""
+        text = _OF_SOURCE.sub(lambda found: f"line {self.line_in(found[0])}", text)
+        self.findings.append(Finding(kind, text, self.name, line, cause, cure, cheat, at))
+        emit("told", "findings", asdict(self.findings[-1]))
+
+    _step: tuple[Any, ...] | None
 
     @contextmanager
     def _unlimited(self) -> Iterator[None]:
         """A compiler takes what it takes, while the file's own steps have limits."""
-        inside = self._step is not None
-        if inside:
+        if self._step is not None:
             steps.monitor.end()
         try:
             yield
         finally:
-            if inside and self._step is not None:
+            if self._step is not None:
                 steps.monitor.begin(*self._step)
-
-    _step: tuple[Any, ...] | None = None
 
     @contextmanager
     def step(self, name: str, at: str = "") -> Iterator[None]:
@@ -204,31 +204,40 @@ class Runner:
 
     def touched(self) -> list[str]:
         """Name what of the clock and the judge is no longer what it was."""
-        return [
-            f"{of.__name__}.{name}" for (of, name), value in self._watched.items() if getattr(of, name, None) != value
-        ]
+        changed = ((of, name) for (of, name), value in self._watched.items() if getattr(of, name, None) != value)
+        return [f"{getattr(of, '__name__', '')}.{name}" for of, name in changed]
 
-    def load(self, path: str, knobs: Mapping[str, Any] = {}, name: str = "") -> types.ModuleType:
-        """Run a file as a module, with other values for some of its numbers.
+    def load(self, path: str, name: str = "", tree: ast.Module | None = None) -> types.ModuleType:
+        """Run a file as a module.
 
         Args:
             path: of it; its folder can be imported from.
-            knobs: values of what it assigns at its top level.
             name: under which others import it; default: its own.
+            tree: what is run in the place of its text.
         """
         folder = os.path.dirname(os.path.abspath(path))
         if folder not in sys.path:
             sys.path.insert(0, folder)
-        tree = ast.parse(python_of(Path(path)), path)
-        if knobs:
-            tree = _turned(tree, knobs)
+        tree = ast.parse(python_of(Path(path)), path) if tree is None else tree
         module = types.ModuleType(name or Path(path).stem.replace(".", "_"))
         module.__file__ = path
         sys.modules[module.__name__] = module
-        self.paths.add(path)
-        with self.step("import"):
+        with self.step("import"), self.blaming("" if path == self.path else os.path.basename(path)):
             exec(compile(tree, path, "exec"), module.__dict__)
         return module
+
+    @contextmanager
+    def blaming(self, other: str) -> Iterator[None]:
+        """Let what is raised in this block be the fault of the reference or another file, and not of the solution."""
+        try:
+            yield
+        except (InputError, ModuleNotFoundError, MemoryError):
+            raise
+        except Exception as error:
+            if not other or steps.is_out_of_memory(error) or self.builder.failure:
+                raise
+            said = str(error).strip().partition("\n")[0]
+            raise InputError(f"{other} raises {type(error).__name__}: {said}") from error
 
     def seeded(self, seed: int, make: Callable[[], Any]) -> Any:
         """Call what draws numbers, from a seed."""
@@ -237,120 +246,47 @@ class Runner:
             return make()
 
     def called(
-        self, function: Callable[..., Any], values: Any, in_double: bool, step: str = "reference", at: str = ""
+        self, function: Callable[..., Any], values: Any, in_double: bool = False, step: str = "reference", at: str = ""
     ) -> Any:
         """Call a function of the file's with inputs; what is random in it comes from the same seed."""
         before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64 if in_double else before)
         torch.manual_seed(7)
         try:
-            with self.step(step, at), torch.no_grad():
+            other = "the reference" if step == "reference" else ""
+            with self.blaming(other), self.step(step, at), torch.no_grad():
                 return function(**values) if isinstance(values, dict) else function(*values)
         finally:
             torch.set_default_dtype(before)
 
+    def watched(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Count the calls that the solution makes of the reference."""
+
+        def call(*values: Any, **named: Any) -> Any:
+            self.calls_reference += self._step is not None and self._step[0] == "forward"
+            return function(*values, **named)
+
+        return call
+
     def line_of(self, error: BaseException) -> int:
-        """Return the line of the file in which an exception was raised, or that called what raised it; 0 for none."""
+        """Return the line of the solution in which an exception was raised, or that called what raised it; 0 for none."""
         found, frame = 0, error.__traceback__
         while frame is not None:
-            if frame.tb_frame.f_code.co_filename in self.paths:
+            if frame.tb_frame.f_code.co_filename == self.path:
                 found = frame.tb_lineno
             frame = frame.tb_next
         return found
 
+    def line_in(self, said: str) -> int:
+        """Return the line of the user's file that a message names by the line of a source in it; 0 for none."""
+        found, texts = _LINE.search(said), self.builder.texts
+        number = int(found[1] or found[2]) if found else 0
+        return next((line for name in texts if (line := place_in(self.text, name, number, texts))), 0)
 
-#: The functions of a file by which its sizes are given.
-_SIZING = ("get_inputs", "get_init_inputs")
-
-
-def _assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr, Callable[[ast.expr], None]]]:
-    """List what a file assigns to names at its top level, `M, K = 2, 3` too: the name, the value, and what puts another there."""
-    for node in tree.body:
-        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
-            continue
-        target, value = node.targets[0], node.value
-        if isinstance(target, ast.Name):
-            yield target.id, value, partial(setattr, node, "value")
-        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-            for place, one in enumerate(target.elts):
-                if isinstance(one, ast.Name):
-                    yield one.id, value.elts[place], partial(value.elts.__setitem__, place)
-
-
-def _sizing(tree: ast.Module) -> Iterator[ast.AST]:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name in _SIZING:
-            yield from ast.walk(node)
-
-
-def _turned(tree: ast.Module, knobs: Mapping[str, Any]) -> ast.Module:
-    """Put other values in the place of the numbers by which the sizes of a file are given."""
-    for name, value, put in list(_assigned(tree)):
-        if name in knobs:
-            put(ast.copy_location(ast.parse(repr(knobs[name]), mode="eval").body, value))
-    for one in _sizing(tree):
-        if isinstance(one, ast.Constant) and isinstance(one.value, int) and str(one.value) in knobs:
-            one.value = knobs[str(one.value)]
-    return ast.fix_missing_locations(tree)
-
-
-def knobs_of(path: str) -> dict[str, Any]:
-    """Return the numbers, and lists of them, by which `get_inputs` and `get_init_inputs` are sized: by name, or by what they are.
-
-    Raises:
-        InputError: as for `python_of`.
-    """
-    tree = ast.parse(python_of(Path(path)), path)
-    values, names = {}, {}
-    for name, value, _ in _assigned(tree):
-        names[name] = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
-        with suppress(ValueError):
-            values[name] = ast.literal_eval(value)
-    asked = {one.id for one in _sizing(tree) if isinstance(one, ast.Name)}
-    for _ in range(3):  # what those are made of
-        asked |= {other for name in asked & {*names} for other in names[name]}
-    known = {name: value for name, value in values.items() if name in asked}
-    numbers = [one.value for one in _sizing(tree) if isinstance(one, ast.Constant) and is_extent(one.value)]
-    known |= {str(one): one for one in numbers if isinstance(one, int) and one > _SMALL}
-    return {name: value for name, value in known.items() if any(is_extent(one) for one in _flat(value))}
-
-
-def _flat(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def is_extent(value: Any) -> bool:
-    """Tell whether a number may be an extent: a whole one."""
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
-def each_extent(value: Any, change: Callable[[int], int]) -> Any:
-    """Change the extents of a knob, alone or in a list."""
-    if isinstance(value, list | tuple):
-        return type(value)(each_extent(one, change) for one in value)
-    return change(value) if is_extent(value) else value
-
-
-def smaller(value: Any, halvings: int) -> Any:
-    """Halve the extents of a knob so many times, but not below what windows, heads and groups have.
-
-    Example:
-        >>> smaller(1024, 3), smaller((64, 7), 3)
-        (128, (16, 7))
-    """
-    return each_extent(value, lambda extent: extent if extent <= _SMALL else max(extent >> halvings, _SMALL))
-
-
-def odd(value: Any) -> Any:
-    """Make extents odd that are no windows: what is a multiple of nothing.
-
-    Example:
-        >>> odd(128), odd((16, 7))
-        (125, (13, 7))
-    """
-    return each_extent(
-        value, lambda extent: extent if extent < _SMALL else extent - 3 if extent % 2 == 0 else extent - 2
-    )
+    def row(self, *words: str) -> int:
+        """Return the first line of the file, its comments left out, that has one of these words; 0 for none."""
+        rows, wanted = enumerate(self.text.split("\n"), 1), [*filter(None, words)]
+        return next((n for n, row in rows if row[:2] != "# " and any(word in row for word in wanted)), 0)
 
 
 def require(module: types.ModuleType, name: str, path: str) -> Any:

@@ -1,7 +1,8 @@
-"""What is compared with what, in each form: a case is a size at which solution and reference can both be called."""
+"""What is compared with what, in each form, and at which sizes: a case is a size at which solution and reference can both be called."""
 
 from __future__ import annotations
 
+import ast
 import copy
 import inspect
 import os
@@ -10,48 +11,62 @@ import shutil
 import sys
 import tempfile
 import types
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils import cpp_extension
 
 from ..base.arguments import plural
+from ..cpp.bodies import find_calls
 from ..cpp.functions import at_file_scope
 from ..errors import InputError
 from ..run.function import each
-from .forms import Form
-from .running import Runner, is_extent, knobs_of, odd, require, smaller
+from .forms import Form, python_of
+from .running import Runner, require
 
 #: So many elements may the inputs and parameters of a case have: on the CPU, and where each step of a launch is looked at.
 MOST = {"cpu": 1 << 20, "cuda": 1 << 24, "cuda-cpu": 1 << 15}
-_MOST_HALVINGS = 24
-#: Modules of KernelBot's that lie elsewhere in its repository.
+#: And of one that is tried because a solution takes no smaller ones.
+_MOST_OF_ALL = 1 << 20
+_TOO_MANY = "too many elements"
+#: Extents above this are made smaller; below, they are windows, heads and groups.
+_SMALL, _MOST_HALVINGS = 16, 24
+#: Modules of KernelBot's that lie elsewhere in its repository, as far as references use them.
 _UTILS = """
 import torch
-def verbose_allclose(received, expected, rtol=1e-05, atol=1e-08, max_print=5):
+def _reasons(received, expected, rtol, atol):
     if received.shape != expected.shape:
         return [f"SIZE MISMATCH: {tuple(received.shape)}, want {tuple(expected.shape)}"]
     wrong = ~torch.isclose(received.to(expected.dtype), expected, rtol=rtol, atol=atol, equal_nan=True)
     return [f"{int(wrong.sum())} of {wrong.numel()} elements differ"] if wrong.any() else []
+def verbose_allclose(received, expected, rtol=1e-05, atol=1e-08, max_print=5):
+    found = _reasons(received, expected, rtol, atol)
+    return (not found, found) if PAIRS else found
 def verbose_allequal(received, expected, max_print=5):
     return verbose_allclose(received, expected, 0, 0)
 def match_reference(data, output, reference, rtol=1e-05, atol=1e-08):
     wanted = reference(data)
     pairs = [(output, wanted)] if isinstance(wanted, torch.Tensor) else zip(output, wanted)
-    return "; ".join(one for got, want in pairs for one in verbose_allclose(got, want, rtol, atol))
+    found = "; ".join(one for got, want in pairs for one in _reasons(got, want, rtol, atol))
+    return (not found, found) if PAIRS else found
 def make_match_reference(reference, rtol=1e-05, atol=1e-08, **_):
     return lambda data, output: match_reference(data, output, reference, rtol, atol)
 class DeterministicContext:
     __enter__ = lambda self: self
     __exit__ = lambda self, *_: None
+DisableCuDNNTF32 = DeterministicContext
 set_seed = torch.manual_seed
 get_device = lambda *_: torch.device("cuda")
-clear_l2_cache = lambda: None
+clear_l2_cache = lambda *_: None
 """
+#: By the names under which they are imported.
+_BESIDE = {"utils": _UTILS, "task": "from typing import Any\ninput_t = output_t = Any\nTestSpec = dict\n"}
+Size = Mapping[str, Any]
 
 
 @dataclass
@@ -61,108 +76,136 @@ class Case:
     Attributes:
         at: it in words.
         draw: makes the inputs from a seed.
-        run: the solution; `want`: the reference, in double precision if that is asked for.
+        want: the reference, in double precision if that is asked for; `run`: the solution.
         verify: the form's own check: what it says of outputs for inputs; nothing where they are right.
-        elements: of the inputs and parameters.
-        notes: what was guessed.
+        elements: of the parameters.
+        buffers: whether inputs may hold what becomes the output, as they do in KernelBot.
     """
 
     at: str
     draw: Callable[[int], Any]
     want: Callable[[Any, bool], Any]
-    run: Callable[[Any], Any] | None = None
+    run: Callable[[Any], Any] = lambda _: None
     verify: Callable[[Any, Any], str] | None = None
     elements: int = 0
-    notes: tuple[str, ...] = ()
+    buffers: bool = False
 
 
-class Subject(ABC):
+@dataclass
+class Subject:
     """A file of one form.
 
     Attributes:
-        notes: what was made smaller.
-        not_tried: which sizes the reference does not take.
-        calls_reference: how often the solution has called the reference.
+        sizes: those that it names itself, the first one first.
+        case: makes a case of a size, without the solution if only the reference is asked.
     """
 
-    def __init__(self, runner: Runner, form: Form) -> None:
-        self.runner, self.form = runner, form
-        self.notes: list[str] = []
-        self.not_tried: list[str] = []
-        self.calls_reference, self.in_solution = 0, False
+    runner: Runner
+    sizes: list[Size]
+    case: Callable[[Size, bool], Case]
 
-    @abstractmethod
-    def case(self, size: Mapping[str, Any], solution: bool) -> Case:
-        """Make a case, without the solution if only the reference is asked."""
+    @property
+    def most(self) -> int:
+        """How many elements a case may have."""
+        return MOST[self.runner.builder.device if self.runner.builder.used != {"cpu"} else "cpu"]
 
-    @abstractmethod
-    def sizes(self) -> Sequence[Mapping[str, Any]]:
-        """Return the sizes that the file itself names, the first one first."""
-
-    def watched(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Count the calls that the solution makes of the reference."""
-
-        def call(*values: Any, **named: Any) -> Any:
-            self.calls_reference += self.in_solution
-            return function(*values, **named)
-
-        return call
-
-    def takes(self, size: Mapping[str, Any], most: int) -> tuple[bool, str]:
-        """Tell whether the reference takes a size of no more elements than these, and why not."""
+    def refusal(self, size: Size, most: int) -> str:
+        """Say why the reference does not take a size of no more elements than these; nothing where it does."""
         try:
-            case = self.case(size, solution=False)
-            case.elements += sum(one.numel() for one in tensors(case.draw(0)))
-            if case.elements > most:
-                return False, "too many elements"
+            case = self.case(size, False)
+            if case.elements + sum(one.numel() for one in tensors(case.draw(0))) > most:
+                return _TOO_MANY
             case.want(case.draw(0), False)
         except Exception as error:  # whatever it says of a size that it refuses
-            return False, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        return True, ""
+            return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        return ""
 
-    def all(self) -> Iterator[Mapping[str, Any]]:
-        """List the sizes to try: the file's own, made smaller, then odd ones, and the first extent 1."""
-        most = MOST[self.runner.builder.device if self.runner.builder.used != {"cpu"} else "cpu"]
-        seen: list[Mapping[str, Any]] = []
-        for given in self.sizes():
-            fitting: Mapping[str, Any] | None = None
-            for halvings in range(_MOST_HALVINGS, -1, -1):
-                size = {name: value if name == "seed" else smaller(value, halvings) for name, value in given.items()}
-                if size == fitting:
-                    continue
-                takes, why = self.takes(size, most)
-                if not takes and why == "too many elements":
+    def own(self) -> list[Size]:
+        """List the sizes of the file, made smaller as far as the reference takes that.
+
+        Raises:
+            InputError: it takes none of them.
+        """
+        found: list[Size] = []
+        for given in self.sizes:
+            fitting, why = None, ""
+            for size in _shrunk(given):
+                refusal = self.refusal(size, self.most if fitting else MOST["cuda"])
+                if refusal == _TOO_MANY:
                     break
-                fitting = size if takes else fitting
+                fitting, why = (fitting, refusal) if refusal else (size, why)
             if fitting is None:
-                if not given and not self.takes({}, 1 << 40)[0]:
-                    raise InputError(f"the reference fails at the file's own sizes: {why}")
-                fitting = given
-            if fitting != given:
-                self.notes.append(f"sizes made smaller: {_changes(given, fitting)}")
-            if fitting not in seen:
-                seen.append(fitting)
-        yield from seen
-        base = seen[0]
-        free = [name for name, value in base.items() if name != "seed" and odd(value) != value]
-        each_alone = [name for name in free if self.takes({**base, name: odd(base[name])}, 2 * most)[0]]
-        for names in dict.fromkeys((tuple(free), tuple(each_alone))):
-            size = {name: odd(value) if name in names else value for name, value in base.items()}
-            if names and self.takes(size, 2 * most)[0]:
+                raise InputError(f"the reference takes none of the sizes that were tried: {why or _TOO_MANY}")
+            changed = [f"{name} {given[name]} -> {fitting[name]}" for name in given if given[name] != fitting[name]]
+            if changed:
+                self.runner.say("notes", f"sizes made smaller: {', '.join(changed)}")
+            found += [fitting] * (fitting not in found)
+        return found
+
+    def fuller(self, base: Size) -> Iterator[Size]:
+        """List sizes for a solution that takes only some of the file's own: all but one of them as they are, then all."""
+        given = self.sizes[0]
+        for size in [*({**given, name: base[name]} for name in given if given[name] != base[name]), given]:
+            if size != base and not self.refusal(size, _MOST_OF_ALL):
+                yield size
+
+    def others(self, base: Size) -> Iterator[Size]:
+        """List odd sizes, and the first extent 1, where the reference takes them."""
+        most = self.most if self.refusal(base, self.most) != _TOO_MANY else _MOST_OF_ALL
+        odder = _each(base, odd)
+        free = [name for name in base if odder[name] != base[name]]
+        alone = [name for name in free if not self.refusal({**base, name: odder[name]}, 2 * most)]
+        for names in dict.fromkeys((tuple(free), tuple(alone))):
+            size = {**base, **{name: odder[name] for name in names}}
+            if names and not self.refusal(size, 2 * most):
                 yield size
                 break
         else:
-            self.not_tried += ["odd sizes: the reference takes none"] * bool(base)
-        first = next((name for name, value in base.items() if name != "seed" and is_extent(value) and value > 1), None)
-        if first and self.takes({**base, first: 1}, most)[0]:
+            if base:
+                self.runner.say("not_tried", "odd sizes: the reference takes none")
+        first = next((name for name, value in base.items() if _is_extent(value) and value > 1), None)
+        if first and not self.refusal({**base, first: 1}, most):
             yield {**base, first: 1}
 
 
-def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {before[name]} -> {after[name]}" for name in before if before[name] != after[name])
+def _is_extent(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def words_of(size: Mapping[str, Any]) -> str:
+def _each(value: Any, change: Callable[[int], int]) -> Any:
+    """Change the extents of a size, those in a list too."""
+    if isinstance(value, dict):
+        return {name: _each(one, change) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_each(one, change) for one in value)
+    return change(value) if _is_extent(value) else value
+
+
+def _shrunk(given: Size) -> list[Size]:
+    """List a size made smaller, the smallest first: where nothing else fits, below what windows have."""
+    steps = [(_MOST_HALVINGS, 4), (_MOST_HALVINGS, 8), *((halvings, 16) for halvings in range(_MOST_HALVINGS, -1, -1))]
+    found: list[Size] = []
+    for halvings, least in steps:
+        size = _each(given, partial(_smaller, halvings=halvings, least=least))
+        found += [size] * (size not in found)
+    return found
+
+
+def _smaller(extent: int, halvings: int, least: int) -> int:
+    return extent if extent <= _SMALL else max(extent >> halvings, least)
+
+
+def odd(extent: int) -> int:
+    """Make an extent odd that is no window: what is a multiple of nothing.
+
+    Example:
+        >>> odd(128), odd(16), odd(7)
+        (125, 13, 7)
+    """
+    return extent if extent < _SMALL else extent - 2 - (extent % 2 == 0)
+
+
+def words_of(size: Size) -> str:
     """Write a size: `batch_size=16, dim=125`."""
     return ", ".join(f"{name}={value}" for name, value in size.items()) or "the example's sizes"
 
@@ -181,16 +224,70 @@ def each_tensor(value: Any, change: Callable[[Tensor], Any]) -> Any:
     return each(value, change)
 
 
-class KernelBench(Subject):
-    """`Model` and `ModelNew`."""
+class _Folded(ast.NodeTransformer):
+    """Writes `1024 * 2` as one number."""
 
-    def sizes(self) -> Sequence[Mapping[str, Any]]:
-        return [knobs_of(self.form.reference)]
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        sides: list[Any] = [getattr(one, "value", None) for one in (node.left, node.right)]
+        grows = isinstance(node.op, ast.Pow | ast.LShift) and _is_extent(sides[1]) and sides[1] > 32
+        if grows or not all(map(_is_extent, sides)):
+            return node
+        return ast.copy_location(ast.Constant(eval(ast.unparse(node))), node)
 
-    def case(self, size: Mapping[str, Any], solution: bool) -> Case:
-        runner, form = self.runner, self.form
+
+def _assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """List what a file assigns to names at its top level, `M, K = 2, 3` too."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and (value := node.value) is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                pairs = [(target, value)]
+                if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                    pairs = list(zip(target.elts, value.elts, strict=False))
+                yield from ((one.id, part) for one, part in pairs if isinstance(one, ast.Name))
+
+
+def _walk(nodes: Any, kind: Any) -> list[Any]:
+    return [one for node in nodes for one in ast.walk(node) if isinstance(one, kind)]
+
+
+def _numbers(tree: ast.Module) -> Iterator[tuple[str, ast.Constant]]:
+    """List the numbers by which `get_inputs` and `get_init_inputs` are sized: by name, or by what they are."""
+    makers = [node for node in tree.body if getattr(node, "name", "") in ("get_inputs", "get_init_inputs")]
+    asked = {one.id for one in _walk(makers, ast.Name)}
+    for _ in range(3):  # what those are made of
+        asked |= {one.id for name, value in _assigned(tree) if name in asked for one in _walk([value], ast.Name)}
+    for name, value in _assigned(tree):
+        numbers = [one for one in _walk([value], ast.Constant) if _is_extent(one.value)] if name in asked else []
+        yield from ((f"{name}[{i}]" if len(numbers) > 1 else name, one) for i, one in enumerate(numbers))
+    for one in _walk(makers, ast.Constant):
+        if _is_extent(one.value) and one.value > _SMALL:
+            yield str(one.value), one
+
+
+def turned(text: str, path: str, size: Size) -> tuple[ast.Module, dict[str, Any]]:
+    """Put other values in the place of the numbers by which the sizes of a file are given; return what they were, too.
+
+    Example:
+        >>> turned("N = 2 * 50\\ndef get_inputs():\\n    return N, 77", "it.py", {})[1]
+        {'N': 100, '77': 77}
+    """
+    tree: ast.Module = _Folded().visit(ast.parse(text, path))
+    before = {name: one.value for name, one in _numbers(tree)}
+    for name, one in list(_numbers(tree)):
+        one.value = size.get(name, one.value)
+    return tree, before
+
+
+def kernel_bench(runner: Runner, form: Form) -> Subject:
+    """Hold `ModelNew` against `Model`."""
+
+    def load(path: str, size: Size) -> types.ModuleType:
+        return runner.load(path, tree=turned(python_of(Path(path)), path, size)[0])
+
+    def case(size: Size, solution: bool) -> Case:
         runner.builder.dry = not solution
-        reference = runner.load(form.reference, size)
+        reference = load(form.reference, size)
         init = runner.seeded(0, getattr(reference, "get_init_inputs", list))
         model = runner.seeded(0, lambda: _made(require(reference, "Model", form.reference), init))
         double = copy.deepcopy(model).double()
@@ -200,177 +297,150 @@ class KernelBench(Subject):
 
         draw = require(reference, "get_inputs", form.reference)
         count = sum(one.numel() for one in model.state_dict().values())
-        case = Case(words_of(size), lambda seed: runner.seeded(seed, draw), want, elements=count)
+        made = Case(words_of(size), lambda seed: runner.seeded(seed, draw), want, elements=count)
         if solution:
-            module = reference
-            if form.solution != form.reference:
-                own = knobs_of_top(form.solution)
-                module = runner.load(form.solution, {n: v for n, v in size.items() if n in own})
-            reference.Model.forward = self.watched(reference.Model.forward)
+            module = reference if form.solution == form.reference else load(form.solution, size)
+            reference.Model.forward = runner.watched(reference.Model.forward)
             new = runner.seeded(0, lambda: _made(require(module, "ModelNew", form.solution), init))
-            case.notes = tuple(copy_parameters(model, new))
-            case.run = lambda inputs: runner.called(new, inputs, False, "forward", case.at)
-        return case
+            for note in copy_parameters(model, new):
+                runner.say("notes", note)
+            made.run = lambda inputs: runner.called(new, inputs, step="forward", at=made.at)
+        return made
+
+    return Subject(runner, [turned(python_of(Path(form.reference)), form.reference, {})[1]], case)
 
 
 def _made(kind: Callable[..., Any], init: Any) -> Any:
-    return kind(**init) if isinstance(init, dict) else kind(*init)
-
-
-def knobs_of_top(path: str) -> set[str]:
-    """Name what a file assigns at its top level that `get_inputs` of it may be sized by, too."""
-    try:
-        return set(knobs_of(path))
-    except (SyntaxError, InputError):
-        return set()
+    """Make a model of what `get_init_inputs` returns: its arguments, those by name, or `[[...], {...}]` of both."""
+    if isinstance(init, dict):
+        return kind(**init)
+    if len(init) == 2 and isinstance(init[0], list | tuple) and isinstance(init[1], dict):
+        return kind(*init[0], **init[1])
+    return kind(*init)
 
 
 @torch.no_grad()
 def copy_parameters(old: torch.nn.Module, new: torch.nn.Module) -> Iterator[str]:
     """Give a model the parameters and buffers of another: by name, and else by order and number of elements; say what was guessed."""
     left, open_ = dict(old.state_dict()), dict(new.state_dict())
-    for name in [name for name in open_ if name in left and open_[name].numel() == left[name].numel()]:
-        if open_[name].shape != left[name].shape:
-            yield f"parameter {name} {tuple(left[name].shape)} of Model goes into {tuple(open_[name].shape)} of ModelNew"
-        open_.pop(name).copy_(left.pop(name).reshape(new.state_dict()[name].shape))
-    for name, tensor in open_.items():
-        other = next((one for one, value in left.items() if value.numel() == tensor.numel()), None)
-        if other is None:
-            yield f"parameter {name} {tuple(tensor.shape)} of ModelNew is like none of Model's: it has what the same seed gives it"
+    pairs = [(name, name) for name in open_ if name in left and open_[name].numel() == left[name].numel()]
+    for name, other in [*pairs, *((name, "") for name in open_ if (name, name) not in pairs)]:
+        tensor, shape = open_[name], tuple(open_[name].shape)
+        other = other or next((one for one, value in left.items() if value.numel() == tensor.numel()), "")
+        if not other:
+            yield f"parameter {name} {shape} of ModelNew is like none of Model's: it has what the same seed gives it"
             continue
-        yield f"parameter {name} of ModelNew is taken for {other} of Model, by order and number of elements"
-        tensor.copy_(left.pop(other).reshape(tensor.shape))
+        value = left.pop(other)
+        turned = value.dim() == 2 and shape == tuple(value.shape)[::-1] != tuple(value.shape)
+        how = ", transposed" * turned
+        if name != other:
+            yield f"parameter {name} of ModelNew is taken for {other} of Model, by order and number of elements{how}"
+        elif shape != tuple(value.shape):
+            yield f"parameter {name} {tuple(value.shape)} of Model goes into {shape} of ModelNew{how}"
+        tensor.copy_((value.t() if turned else value).reshape(shape))
 
 
-class KernelBot(Subject):
-    """`custom_kernel`, and `ref_kernel`, `generate_input` and `check_implementation` beside it."""
+def kernel_bot(runner: Runner, form: Form) -> Subject:
+    """Hold `custom_kernel` against `ref_kernel`, with `generate_input` and `check_implementation` beside it."""
+    folder = Path(form.reference).parent
+    # `good, reasons = verbose_allclose(...)` in some references, `reasons = ...` in others.
+    calls = (
+        line for line in python_of(Path(form.reference)).split("\n") if "= verbose_all" in line or "= match_" in line
+    )
+    pairs = any("," in line.partition("=")[0] for line in calls)
+    for name, text in _BESIDE.items():  # what lies elsewhere in KernelBot's repository
+        if not (folder / f"{name}.py").is_file():
+            above = folder.parent / f"{name}.py"
+            sys.modules[name] = runner.load(str(above), name) if above.is_file() else types.ModuleType(name)
+            exec(f"PAIRS = {pairs}\n{text}" * (not above.is_file()), vars(sys.modules[name]))
+    reference = runner.load(form.reference, "reference")
+    kernel, generate = (require(reference, name, form.reference) for name in ("ref_kernel", "generate_input"))
+    check: Any = getattr(reference, "check_implementation", None)
+    vars(reference)["ref_kernel"] = runner.watched(kernel)
+    known = inspect.signature(generate).parameters.values()
+    sizes: list[Size] = [{name: one[name] for name in one if name != "seed"} for one in form.tests[:3]]
+    if not sizes:
+        needed = [one for one in known if one.name != "seed"]
+        sizes = [{one.name: 64 if one.default is one.empty else one.default for one in needed}]
+        if any(one.default is one.empty for one in needed):
+            runner.say("notes", f"no task.yml: generate_input is called with {words_of(sizes[0])}")
 
-    def sizes(self) -> Sequence[Mapping[str, Any]]:
-        reference = self._reference()
-        tests = [dict(one) for one in self.form.tests]
-        if not tests:
-            known = inspect.signature(require(reference, "generate_input", self.form.reference)).parameters.values()
-            needed = [one for one in known if one.name != "seed"]
-            tests = [{one.name: 64 if one.default is one.empty else one.default for one in needed}]
-            if any(one.default is one.empty for one in needed):
-                self.notes.append(f"no task.yml: generate_input is called with {words_of(tests[0])}")
-        for one in tests:
-            one.pop("seed", None)
-        return tests[:3]
+    @cache
+    def solution_of() -> Callable[..., Any]:
+        if form.solution.endswith(".cu"):
+            return _of_source(runner, Path(form.solution).resolve())
+        same = form.solution == form.reference
+        module = reference if same else runner.load(form.solution, "submission")
+        found: Callable[..., Any] = require(module, "custom_kernel", form.solution)
+        return found
 
-    def _reference(self) -> types.ModuleType:
-        for name, text in (
-            ("utils", _UTILS),
-            ("task", "from typing import Any\ninput_t = output_t = Any\nTestSpec = dict\n"),
-        ):
-            folder = Path(self.form.reference).parent
-            if name not in sys.modules and not (folder / f"{name}.py").is_file():
-                path = next((p for p in (folder.parent / f"{name}.py",) if p.is_file()), None)
-                if path:
-                    self.runner.load(str(path))
-                else:
-                    module = sys.modules[name] = types.ModuleType(name)
-                    exec(text, module.__dict__)
-        if "reference" not in self.__dict__:
-            self.reference = self.runner.load(self.form.reference, name="reference")
-            self.own = require(self.reference, "ref_kernel", self.form.reference)
-            vars(self.reference)["ref_kernel"] = self.watched(self.own)
-        return self.reference
+    def verify(data: Any, output: Any) -> str:
+        said = runner.called(check, (data, output))
+        if isinstance(said, tuple):
+            said = True if said[0] else str(said[1])
+        return "" if said in ("", None, True) else "check_implementation says no" if said is False else str(said)
 
-    def _solution(self) -> Callable[..., Any]:
-        if "solution" not in self.__dict__:
-            path = self.form.solution
-            if path.endswith(".cu"):
-                self.solution = self._of_source(Path(path))
-            else:
-                same = path == self.form.reference
-                module = self.reference if same else self.runner.load(path, name="submission")
-                self.solution = require(module, "custom_kernel", path)
-        return self.solution
-
-    def _of_source(self, path: Path) -> Callable[..., Any]:
-        """Make `custom_kernel` of a CUDA file: as CS149's own script does where it is there; else by its one function of tensors."""
-        path = path.resolve()
-        script = next(path.parent.glob("wrap_*submission.py"), None)
-        text = path.read_text(encoding="utf-8")
-        if script:
-            folder, before, words = Path(tempfile.mkdtemp(prefix="lltm_inline-judge-")), os.getcwd(), sys.argv
-            try:
-                shutil.copy(path, folder)
-                os.chdir(folder)
-                sys.argv = [script.name, "judge"]
-                with self.runner.step("import"):
-                    runpy.run_path(str(script), run_name="__main__")
-                return require(
-                    self.runner.load(str(folder / "submission.py"), name="submission"), "custom_kernel", str(path)
-                )
-            finally:
-                os.chdir(before)
-                sys.argv = words
-                shutil.rmtree(folder, ignore_errors=True)
-        function = meant_of(text, path.name)
-        from torch.utils import cpp_extension
-
-        with self.runner.step("import"):
-            module = cpp_extension.load_inline(path.stem, "", text, functions=[function])
-        self.notes.append(
-            f"custom_kernel is {function} of {path.name}, with what generate_input returns as its arguments"
-        )
-        return lambda data: getattr(module, function)(*(data if isinstance(data, tuple | list) else [data]))
-
-    def case(self, size: Mapping[str, Any], solution: bool) -> Case:
-        runner, reference = self.runner, self._reference()
-        generate = require(reference, "generate_input", self.form.reference)
-        has_seed = "seed" in inspect.signature(generate).parameters
-
+    def case(size: Size, solution: bool) -> Case:
         def draw(seed: int) -> Any:
-            return runner.seeded(seed, lambda: generate(**size, **{"seed": 1000 + seed} if has_seed else {}))
+            more = {"seed": 1000 + seed} if any(one.name == "seed" for one in known) else {}
+            return runner.seeded(seed, lambda: generate(**size, **more))
 
         def want(data: Any, in_double: bool) -> Any:
-            return runner.called(lambda one: self.own(one), (wide(data) if in_double else data,), in_double)
+            return runner.called(kernel, (wide(data) if in_double else data,), in_double)
 
-        case = Case(words_of(size), draw, want)
+        made = Case(words_of(size), draw, want, verify=verify if check else None, buffers=True)
         if solution:
-            custom = self._solution()
-            case.run = lambda data: runner.called(custom, (data,), False, "forward", case.at)
-        check = getattr(reference, "check_implementation", None)
-        if check is not None:
+            custom = solution_of()
+            made.run = lambda data: runner.called(custom, (data,), step="forward", at=made.at)
+        return made
 
-            def verify(data: Any, output: Any) -> str:
-                said = runner.called(check, (data, output), False)
-                if isinstance(said, tuple):
-                    return "" if said[0] else str(said[1])
-                return (
-                    "" if said in ("", None, True) else "check_implementation says no" if said is False else str(said)
-                )
+    return Subject(runner, sizes, case)
 
-            case.verify = verify
-        return case
+
+def _of_source(runner: Runner, path: Path) -> Callable[..., Any]:
+    """Make `custom_kernel` of a CUDA file: as CS149's own script does where it is there; else by its one function of tensors."""
+    script = next(path.parent.glob("wrap_*submission.py"), None)
+    if script:
+        folder, before, words = Path(tempfile.mkdtemp(prefix="lltm_inline-judge-")), os.getcwd(), sys.argv
+        try:
+            shutil.copy(path, folder)
+            os.chdir(folder)
+            sys.argv = [script.name, "judge"]
+            with runner.step("import"):
+                runpy.run_path(str(script), run_name="__main__")
+            made: Callable[..., Any] = runner.load(str(folder / "submission.py"), "submission").custom_kernel
+            return made
+        finally:
+            os.chdir(before)
+            sys.argv = words
+            shutil.rmtree(folder, ignore_errors=True)
+    function = meant_of(runner.text, path.name)
+    with runner.step("import"):
+        module = cpp_extension.load_inline(path.stem, "", runner.text, functions=[function])
+    said = f"custom_kernel is {function} of {path.name}, with what generate_input returns as its arguments"
+    runner.say("notes", said)
+    return lambda data: getattr(module, function)(*(data if isinstance(data, tuple | list) else [data]))
 
 
 def meant_of(text: str, where: str) -> str:
-    """Name the one function of a text that is meant: `custom_kernel`, or the only one that takes tensors.
+    """Name the one function of a text that is meant: `custom_kernel`, or the only one that takes tensors and that no other calls.
 
     Raises:
         InputError: there is none, or several.
     """
-    found = [one.name for one in at_file_scope(text) if any("Tensor" in type_ for type_ in one.types)]
-    if "custom_kernel" in found:
-        return "custom_kernel"
-    inner = {
-        name
-        for name in found
-        if any(f"{name}(" in text.replace(" ", "").partition(f"{other}(")[2] for other in found if other != name)
-    }
-    outer = [name for name in dict.fromkeys(found) if name not in inner] or found[-1:]
+    found = [one for one in at_file_scope(text) if any("Tensor" in type_ for type_ in one.types)]
+    names = list(dict.fromkeys(one.name for one in found))
+    called = {call.name for one in found for call in find_calls(text[slice(*one.body)])}
+    outer = [name for name in names if name == "custom_kernel"] or [name for name in names if name not in called]
+    if not names:
+        raise InputError(f"{where}: no function in it takes tensors: want torch::Tensor custom_kernel(torch::Tensor x)")
     if len(outer) != 1:
-        raise InputError(
-            f"{where}: {plural(len(outer), 'function')} of tensors ({', '.join(outer) or 'none'}): which is meant? Call it custom_kernel"
-        )
+        these = f"{plural(len(outer), 'function')} of tensors ({', '.join(outer or names)})"
+        raise InputError(f"{where}: {these}: which is meant? Call it custom_kernel")
     return outer[0]
 
 
-def flat(value: Any) -> Sequence[Any]:
+def flat(value: Any) -> list[Any]:
     """List what a result has: tensors and numbers."""
     if isinstance(value, dict):
         value = list(value.values())

@@ -6,6 +6,10 @@ import os
 import re
 import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,24 +18,27 @@ from torch import Tensor
 from ..base.arguments import plural
 from ..checking.runner import SEEN
 from ..cpp.masks import mask
-from ..run.cases.tolerance import slack
+from ..errors import InputError
+from ..run.cases.drawing import is_label
+from ..run.cases.expectation import furthest
+from ..run.cases.tolerance import rarely_by_one, slack
 from ..run.compare import Tolerance, compare, hints
 from ..workers import steps
-from .building import place_in
-from .forms import Form
 from .running import Runner
-from .subjects import Case, Subject, each_tensor, flat, tensors
-from .verdict import CHEATS, Finding
+from .subjects import Case, Size, Subject, each_tensor, flat, tensors, words_of
+from .verdict import CHEATS
 
 _REMEMBERED, _RECOGNISED, _CALLED, _ALIASED, _LEFT, _CLOCKED = CHEATS
-_ANEW = "compute each call anew"
 #: A thread that is left behind is given so long to show.
 _LATER_SECONDS = 0.1
-#: What the checks of `cuda-cpu` say of a call that they end; and the line that they name.
+#: What takes longer to compute is tried no further, compilers not counted.
+_MOST_SECONDS = 90.0
+#: What the checks of `cuda-cpu` say of a call that they end.
 _SEEN = re.compile(rf"({SEEN}): |Nobody has asked cudaGetLastError")
-_LINE = re.compile(r"\bline (\d+)|:(\d+)\b")
-_OF_SOURCE = re.compile(r"(?:line )?judged/\w+:\d+")
-_STREAM = re.compile(r"\b(?:cudaStreamCreate\w*|getStreamFromPool)\s*\(|\btorch\.cuda\.Stream\s*\(")
+#: What torch says where there is no GPU, and what CUDA says of a launch that cannot be: no text has these words of its own.
+_NO_GPU = ("not compiled with CUDA", "NVIDIA driver", "without CUDA", "Cannot initialize CUDA", "dummy base class")
+_FAILED = ("invalid configuration argument", "invalid argument", "out of memory")
+_STREAM = re.compile(r"\b(cudaStreamCreate\w*|getStreamFromPool|torch\.cuda\.Stream)\s*\(")
 _WAITS = re.compile(
     r"\b(?:cuda(?:Stream|Device|Event)Synchronize|cudaStreamWaitEvent|wait_stream|wait_event)\b|\.\s*(?:synchronize|block|wait)\s*\("
 )
@@ -59,18 +66,14 @@ def differing(got: Any, want: Any, plain: Any) -> str:
             continue
         real = narrow.is_floating_point() or narrow.is_complex()
         wide = wide.to(torch.complex128 if narrow.is_complex() else torch.float64) if real else narrow
-        limit = slack(narrow.dtype)
-        off = (narrow.to(wide.dtype) - wide).abs() if real else torch.zeros(())
-        finite = off[off.isfinite()]
-        largest = wide.abs()[wide.isfinite()].max().item() if real and wide.isfinite().any() else 0.0
-        own = 4 * finite.max().item() / max(1.0, largest) if finite.numel() else 0.0
+        limit, sizes = slack(narrow.dtype), wide.abs()
+        largest = sizes[sizes.isfinite()].max().item() if real and sizes.isfinite().any() else 1.0
+        own = 4 * furthest(narrow.to(wide.dtype), wide) / max(1.0, largest) if real else 0.0
 
         def excused(found: Tensor, narrow: Tensor = narrow, real: bool = real) -> Tensor:
             if real:  # an infinity or NaN of the reference's own way
                 return ~narrow.isfinite() & ~found.isfinite()
-            by_one = (found.to(torch.int64) - narrow.to(torch.int64)).abs() == 1
-            rare = narrow.dtype == torch.uint8 and int(by_one.sum()) * 1000 <= narrow.numel()
-            return by_one if rare else torch.zeros_like(narrow, dtype=torch.bool)
+            return rarely_by_one(found, narrow)
 
         found = compare(name, one, wide, narrow.dtype, Tolerance(limit, max(limit, own)), excused=excused)
         if found is not None:
@@ -82,68 +85,69 @@ class Trial:
     """Tries a solution.
 
     Attributes:
-        findings, tried, not_tried, notes: as those of `Verdict`.
-        first: the case that is tried first.
+        first: the case that is tried first, as far as the solution takes it; `size`: of that.
     """
 
-    def __init__(self, runner: Runner, subject: Subject, form: Form, text: str) -> None:
-        self.runner, self.subject, self.form, self.text = runner, subject, form, text
-        self.findings: list[Finding] = []
-        self.tried: list[str] = []
-        self.notes: list[str] = []
+    def __init__(self, runner: Runner, subject: Subject) -> None:
+        self.runner, self.subject = runner, subject
         self.first: Case | None = None
-
-    @property
-    def not_tried(self) -> list[str]:
-        """What the reference, or the solution itself, does not take."""
-        return self.subject.not_tried
+        self.size: Size = {}
+        self.refused, self.until = ("", "", 0), time.process_time() + _MOST_SECONDS
 
     def run(self) -> None:
         """Try all cases, then all cheats at the first one; stop at the first that is wrong."""
-        for size in self.subject.all():
-            case = self.subject.case(size, solution=True)
-            self.notes += [note for note in case.notes if note not in self.notes]
-            if not self._case(case, is_first=self.first is None):
-                return
-            self.first = self.first or case
-        assert self.first is not None
-        self._cheats(self.first)
+        own = self.subject.own()
+        if not all(map(self._tried, own)):
+            return
+        if self.first is None:  # it may take its own sizes, and no smaller ones
+            for size in self.subject.fuller(own[0]):
+                if not self._tried(size):
+                    return
+                if self.first is not None:
+                    break
+        if self.first is None:
+            said, at, line = self.refused
+            cure = "let it take other sizes, too"
+            return self.runner.find("refused", f"it refuses these sizes: {said}", at, line, cure=cure)
+        if all(map(self._tried, self.subject.others(self.size))) and self.has_time("cheats"):
+            Probes(self, self.first).run()
+        return None
 
-    def _call(self, case: Case, inputs: Any) -> Any:
-        assert case.run is not None
-        self.subject.in_solution = True
-        try:
-            return case.run(inputs)
-        finally:
-            self.subject.in_solution = False
+    def has_time(self, what: str) -> bool:
+        """Tell whether there is time for more, and what is left out where there is none."""
+        if time.process_time() < self.until:
+            return True
+        self.runner.say("not_tried", f"{what}: {_MOST_SECONDS:.0f} s of computing are over")
+        return False
 
-    def _case(self, case: Case, is_first: bool) -> bool:
+    def _tried(self, size: Size) -> bool:
+        """Try a size; return whether nothing is wrong there."""
+        if self.first is not None and not self.has_time(words_of(size)):
+            return True
+        case = self.subject.case(size, True)
         inputs = case.draw(1)
-        given = copied(inputs)
+        given, changed = copied(inputs), copied(inputs)
         try:
-            got = self._call(case, given)
+            got = case.run(given)
         except Exception as error:
-            return self._raised(error, case, is_first)
-        if wrong := self._wrong(case, inputs, got):
-            self._add("wrong", wrong, case.at)
+            return self._raised(error, case)
+        if wrong := self.wrong(case, inputs, got):
+            self.runner.find("wrong", wrong, case.at)
             return False
-        changed = copied(inputs)
         case.want(changed, False)
-        for place, (one, before, theirs) in enumerate(zip(*map(tensors, (given, inputs, changed)), strict=True)):
-            if not torch.equal(one.nan_to_num(), before.nan_to_num()) and torch.equal(
-                theirs.nan_to_num(), before.nan_to_num()
-            ):
-                self._add(
-                    "wrong",
-                    f"it changes input {place}, and the reference does not",
-                    case.at,
-                    cure="write into a tensor of its own",
-                )
+        for place, (mine, before, theirs) in enumerate(zip(*map(tensors, (given, inputs, changed)), strict=True)):
+            is_output = case.buffers and _memory(mine) & _memory(got)
+            if not same(mine, before) and same(theirs, before) and not is_output:
+                said = f"it changes input {place}, and the reference does not"
+                self.runner.find("wrong", said, case.at, cure="write into a tensor of its own")
                 return False
-        self.tried.append(f"{case.at}: right")
+        self.runner.say("tried", f"{case.at}: right")
+        if self.first is None:
+            self.first, self.size = case, size
         return True
 
-    def _wrong(self, case: Case, inputs: Any, got: Any) -> str:
+    def wrong(self, case: Case, inputs: Any, got: Any) -> str:
+        """Say what is wrong with a result; nothing where it is right."""
         plain = case.want(copied(inputs), False)
         if case.verify:
             said = case.verify(copied(inputs), got)
@@ -152,234 +156,203 @@ class Trial:
             precise = case.want(copied(inputs), True)
         except Exception:  # it makes tensors of one precision itself
             precise = plain
-        same = len(flat(precise)) == len(flat(plain))
-        return differing(got, precise if same else plain, plain)
+        return differing(got, precise if len(flat(precise)) == len(flat(plain)) else plain, plain)
 
-    def _raised(self, error: Exception, case: Case, is_first: bool) -> bool:
+    def _raised(self, error: Exception, case: Case) -> bool:
         said = str(error).strip().partition("\n")[0]
-        if self.runner.builder.failure is not None or steps.is_out_of_memory(error):
+        if self.runner.builder.failure or steps.is_out_of_memory(error) or isinstance(error, InputError):
             raise error
-        own = not _SEEN.search(said) and (
-            isinstance(error, ValueError | NotImplementedError | AssertionError) or self._says(str(error))
-        )
-        if own and not is_first:
-            self.subject.not_tried.append(f"{case.at}: it refuses them ({said})")
-            return True
-        if own:
-            self._add(
-                "refused",
-                f"it refuses these sizes: {said}",
-                case.at,
-                line=self.runner.line_of(error),
-                cure="let it take other sizes, too",
-            )
+        seen, line = _SEEN.search(said), self.runner.line_of(error)
+        if any(word in said for word in _NO_GPU):
+            self.runner.find("refused", f"it needs a GPU for what it calls: {said}", case.at, line)
             return False
-        line = line_in(said, self.text, self.runner) if _SEEN.search(said) else 0
-        what = said if _SEEN.search(said) else f"it raises {type(error).__name__}: {said}"
-        self._add("wrong", what, case.at, line=line or self.runner.line_of(error))
+        own = isinstance(error, ValueError | NotImplementedError | AssertionError) or self._says(str(error))
+        if own and not seen and not any(word in said for word in _FAILED):
+            self.refused = said, case.at, line
+            self.runner.say("not_tried", f"{case.at}: it refuses them ({said})")
+            return True
+        line = (self.runner.line_in(said) if seen else 0) or line
+        self.runner.find("wrong", said if seen else f"it raises {type(error).__name__}: {said}", case.at, line)
         return False
 
     def _says(self, said: str) -> bool:
         """Tell whether the file itself has the words of an error, as those of a TORCH_CHECK or assert."""
-        words = [one[1] or one[2] for one in _WORD.finditer(self.text)]
-        return any(one.strip() in said for one in words if len(one.strip()) > 5)
-
-    def _add(
-        self, kind: str, text: str, at: str = "", *, line: int = 0, cause: str = "", cure: str = "", cheat: str = ""
-    ) -> None:
-        text = _OF_SOURCE.sub(lambda found: f"line {line_in(found[0], self.text, self.runner)}", text)
-        self.findings.append(Finding(kind, text, os.path.basename(self.form.solution), line, cause, cure, cheat, at))
-
-    def _cheat(self, cheat: str, text: str, at: str, cure: str, line: int = 0) -> None:
-        self._add("cheats", text, at, cheat=cheat, cure=cure, line=line)
-
-    def _settled(self, case: Case, inputs: Any, got: Any) -> str:
-        """Say what is wrong with a result that stays wrong; one that becomes right was given out too early."""
-        wrong = self._wrong(case, inputs, got)
-        if wrong:
-            time.sleep(_LATER_SECONDS)
-            if not self._wrong(case, inputs, got):
-                self._late(case)
-                return ""
-        return wrong
-
-    def _late(self, case: Case) -> None:
-        if not any(one.cheat == _LEFT for one in self.findings):
-            self._cheat(_LEFT, "its output changes after it has returned", case.at, "wait for all that it starts")
-
-    def _cheats(self, case: Case) -> None:
-        """Look for each cheat; all calls are at one size."""
-        subject, builder = self.subject, self.runner.builder
-        one, two = case.draw(2), case.draw(3)
-        held = copied(one)
-        subject.calls_reference, before = 0, builder.calls
-        threads = _threads()
-        first = self._call(case, held)
-        seen = copied(first)
-        time.sleep(_LATER_SECONDS)
-        if not _same(first, seen):
-            self._late(case)
-            seen = copied(first)
-        second = self._call(case, copied(two))
-        wrong = self._settled(case, two, second)
-        if wrong and _same(second, seen):
-            self._cheat(_REMEMBERED, "other inputs of the same sizes get the result of the first ones", case.at, _ANEW)
-        elif wrong:
-            self._cheat(
-                _RECOGNISED, f"right for the inputs that it was tried with, and not for others: {wrong}", case.at, _ANEW
-            )
-        elif subject.calls_reference:
-            calls = ("ref_kernel", "super().forward", "Model.", "Model(")
-            line = next((n for n, row in self._rows() if any(word in row for word in calls)), 0)
-            times = plural(subject.calls_reference, "time")
-            self._cheat(_CALLED, f"it calls the reference itself, {times} in two calls", case.at, "compute it", line)
-        elif builder.calls == before:
-            why = f": its kernel raises {builder.raised}, and Python goes on without it" if builder.raised else ""
-            said = f"no function of its extension comes back in a call, so torch computes all of it{why}"
-            self._cheat(_CALLED, said, case.at, "call the kernel")
-        if not _same(first, seen):
-            if not any(f.cheat == _LEFT for f in self.findings):
-                said = "the result of one call changes when it is called again"
-                self._cheat(_ALIASED, said, case.at, "return a tensor that is made in the call")
-        elif not wrong:
-            for mine, new in zip(tensors(held), tensors(two), strict=True):  # the same tensors, with other values
-                mine.copy_(new)
-            if self._settled(case, two, self._call(case, held)):
-                said = "the same tensors with other values in them get the result of the old ones"
-                self._cheat(_REMEMBERED, said, case.at, _ANEW)
-            else:
-                self._shifted(case, two)
-        theirs_in = copied(one)
-        theirs = case.want(theirs_in, False)
-        if _memory(first) & _memory(held) and not _memory(theirs_in) & _memory(theirs):
-            said = "its output is the memory of an input, and that of the reference is not"
-            self._cheat(_ALIASED, said, case.at, "return a tensor of its own")
-        self._spoiled(case, two)
-        left = _threads() - threads
-        more = [t for t in threading.enumerate() if t is not threading.main_thread() and not t.daemon]
-        if left and _busy(left):
-            self._cheat(
-                _LEFT,
-                f"{plural(len(left), 'thread')} of it still compute when it has returned",
-                case.at,
-                "join all threads",
-            )
-        elif more:
-            self._cheat(
-                _LEFT,
-                f"{plural(len(more), 'thread')} of Python's left running",
-                case.at,
-                "join all threads",
-            )
-        self._read(case)
-        self.tried.append("cheats: " + ("none found" if not any(f.cheat for f in self.findings) else "found"))
-
-    def _shifted(self, case: Case, inputs: Any) -> None:
-        """Other values than `get_inputs` draws, of other signs: what is right for its own alone, computes less."""
-        other = each_tensor(copied(inputs), lambda one: one * 1.5 - 0.25 if one.is_floating_point() else one)
-        try:
-            plain = flat(case.want(copied(other), False))
-            if not all(one.isfinite().all() for one in plain if isinstance(one, Tensor)):
-                return
-        except Exception:  # of a probability, say
-            return
-        try:
-            wrong = self._settled(case, other, self._call(case, copied(other)))
-        except Exception as error:
-            wrong = f"it raises {type(error).__name__}: {error}"
-        if wrong:
-            self._cheat(
-                _RECOGNISED,
-                f"right for the values that are drawn, and not for x * 1.5 - 0.25 of these: {wrong}",
-                case.at,
-                "compute what the reference does, for all values",
-            )
-
-    def _spoiled(self, case: Case, inputs: Any) -> None:
-        """With NaN in the place of what its kernels return, it cannot be right."""
-        builder = self.runner.builder
-        if not builder.calls or any(f.cheat == _CALLED for f in self.findings):
-            return
-        builder.spoil = True
-        try:
-            got = self._call(case, copied(inputs))
-            if builder.spoilt and not self._wrong(case, inputs, got):
-                self._cheat(
-                    _CALLED,
-                    "what its kernels return is not used: it is right with NaN in their place",
-                    case.at,
-                    "use it",
-                )
-        except Exception:  # it looks at what it gets
-            return
-        finally:
-            builder.spoil = False
-
-    def _read(self, case: Case) -> None:
-        """What no run on the CPU shows: streams, and the clock."""
-        if touched := self.runner.touched():
-            what = touched[0].rpartition(".")[2]
-            line = next((n for n, row in self._rows() if what in row and "=" in row), 0)
-            self._cheat(
-                _CLOCKED,
-                f"it puts something else in the place of {', '.join(touched)}",
-                "",
-                "leave them alone",
-                line,
-            )
-        codes = [mask(one.source) for one in self.runner.builder.texts]
-        codes += [self.text] if self.form.solution.endswith(".py") else []
-        for code in codes:
-            if found := _CLOCK.search(code):
-                self._cheat(
-                    _CLOCKED,
-                    f"its C++ defines {found[1]}, which times are taken with",
-                    "",
-                    "leave it alone",
-                    self._row(found[1]),
-                )
-        made = next((found[0] for code in codes if (found := _STREAM.search(code))), "")
-        if made and not any(_WAITS.search(code) for code in codes):
-            self._cheat(
-                _LEFT,
-                f"{made.rstrip('( ')} makes a stream, and nothing waits for it",
-                "",
-                "synchronise it, or have the current stream wait for it",
-                self._row(made),
-            )
-
-    def _rows(self) -> list[tuple[int, str]]:
-        """List the lines of the file with their numbers, without its comments."""
-        return [(n, row) for n, row in enumerate(self.text.split("\n"), 1) if not row.startswith("# ")]
-
-    def _row(self, word: str) -> int:
-        return next((n for n, row in self._rows() if word.rstrip("( ") in row), 0)
+        words = ((one[1] or one[2]).strip() for one in _WORD.finditer(self.runner.text))
+        return any(len(word) > 5 and word in said for word in words)
 
     def speed(self) -> str:
         """Time both in turns at the first case, where a time means something."""
-        case = self.first
-        if case is None or (self.runner.builder.device == "cuda-cpu" and self.runner.builder.used != {"cpu"}):
+        case, builder = self.first, self.runner.builder
+        if case is None or (builder.device == "cuda-cpu" and builder.used != {"cpu"}):
             return ""
-        inputs, best = case.draw(4), {"mine": 1e9, "reference": 1e9}
-        for _ in range(7):
-            for name, call in (
-                ("mine", lambda: self._call(case, inputs)),
-                ("reference", lambda: case.want(inputs, False)),
-            ):
-                began = time.perf_counter()
-                call()
-                if self.runner.builder.device == "cuda":
-                    torch.cuda.synchronize()
-                best[name] = min(best[name], time.perf_counter() - began)
-        return f"{best['reference'] / best['mine']:.2f} times as fast as the reference at {case.at} ({best['mine'] * 1e6:.0f} us)"
+        inputs, best = case.draw(4), [1e9, 1e9]
+        for turn in range(14):
+            began = time.perf_counter()
+            case.run(inputs) if turn % 2 else case.want(inputs, False)
+            if builder.device == "cuda":
+                torch.cuda.synchronize()
+            best[turn % 2] = min(best[turn % 2], time.perf_counter() - began)
+        return f"{best[0] / best[1]:.2f} times as fast as the reference at {case.at} ({best[1] * 1e6:.0f} us)"
 
 
-def line_in(said: str, text: str, runner: Runner) -> int:
-    """Return the line of a user's file that a message names by the line of a source in it; 0 for none."""
-    found = _LINE.search(said)
-    texts = runner.builder.texts
-    number = int(found[1] or found[2]) if found else 0
-    return next((line for one in texts if (line := place_in(text, one.name, number, texts))), 0)
+class Probes:
+    """Calls at one size that show a cheat. Each method returns what it sees: whether, or more to say of it; `TABLE` has the words."""
+
+    def __init__(self, trial: Trial, case: Case) -> None:
+        self.trial, self.runner, self.case = trial, trial.runner, case
+        self.builder, self.line, self.wrong = self.runner.builder, 0, ""
+        self.one, self.two, self.held = case.draw(2), case.draw(3), case.draw(2)
+        self.threads, self.before, self.runner.calls_reference = _threads(), self.builder.calls, 0
+        self.first = case.run(self.held)
+        self.seen = copied(self.first)
+        time.sleep(_LATER_SECONDS)
+        self.late = not same(self.first, self.seen)
+        self.seen = copied(self.first)
+        self.second = case.run(copied(self.two))
+        self.wrong = self.settled(self.two, self.second)
+        self.kept = same(self.first, self.seen)
+
+    def run(self) -> None:
+        """Look for each cheat that was not found yet."""
+        for cheat, probe, said, cure in TABLE:
+            if not self.trial.has_time("more cheats"):
+                break
+            if cheat not in (one.cheat for one in self.runner.findings):
+                self.line = 0
+                if seen := probe(self):
+                    text = said + f": {seen}" * isinstance(seen, str)
+                    self.runner.find("cheats", text, self.case.at, self.line, cheat=cheat, cure=cure)
+        found = any(one.cheat for one in self.runner.findings)
+        self.runner.say("tried", f"cheats: {'found' if found else 'none found'}")
+
+    def settled(self, inputs: Any, got: Any) -> str:
+        """Say what is wrong with a result that stays wrong; one that becomes right was given out too early."""
+        wrong = self.trial.wrong(self.case, inputs, got)
+        if wrong:
+            time.sleep(_LATER_SECONDS)
+            if not self.trial.wrong(self.case, inputs, got):
+                self.late, wrong = True, ""
+        return wrong
+
+    def calls_reference(self) -> bool:
+        self.line = self.runner.row("ref_kernel", "super().forward", "Model.", "Model(")
+        return not self.wrong and self.runner.calls_reference > 0
+
+    def calls_no_kernel(self) -> bool | str:
+        raised = self.builder.raised
+        none = not self.wrong and self.builder.calls == self.before
+        return none and (f"its kernel raises {raised}, and Python goes on without it" if raised else True)
+
+    def knows_addresses(self) -> bool:
+        if self.wrong or not self.kept:
+            return False
+        for mine, new in zip(tensors(self.held), tensors(self.two), strict=True):
+            mine.copy_(new)
+        self.wrong = self.settled(self.two, self.case.run(self.held))
+        return bool(self.wrong)
+
+    def knows_values(self) -> bool | str:
+        """Other values than `get_inputs` draws, of other signs: what is right for its own alone, computes less."""
+        for said, change in _CHANGES.items() if self.kept and not self.wrong else ():
+            other = each_tensor(copied(self.two), partial(_changed, change=change))
+            try:
+                plain = tensors(self.case.want(copied(other), False))
+            except Exception:  # of a probability, say
+                continue
+            if not all(one.isfinite().all() for one in plain):
+                continue
+            try:
+                wrong = self.settled(other, self.case.run(copied(other)))
+            except Exception as error:
+                wrong = f"it raises {type(error).__name__}: {error}"
+            if wrong:
+                return f"{said} of these: {wrong}"
+        return False
+
+    def is_an_input(self) -> bool:
+        mine, theirs = copied(self.one), copied(self.one)
+        shared = _memory(self.case.run(mine)) & _memory(mine)
+        return bool(shared) and not self.case.buffers and not _memory(self.case.want(theirs, False)) & _memory(theirs)
+
+    def ignores_its_kernel(self) -> bool:
+        self.builder.spoil = True
+        try:
+            got = self.case.run(copied(self.two))
+        except Exception:  # it looks at what it gets
+            return False
+        finally:
+            self.builder.spoil = False
+        return self.builder.spoilt and not differing(got, self.second, self.second)
+
+    def touches(self) -> bool | str:
+        touched = self.runner.touched()
+        name = touched[0].rpartition(".")[2] if touched else ""
+        self.line = self.runner.row(f"{name} =") or self.runner.row(name)
+        return ", ".join(touched)
+
+    def defines_a_clock(self) -> bool | str:
+        found = next((found[1] for code in self.codes() if (found := _CLOCK.search(code))), "")
+        self.line = self.runner.row(found)
+        return found
+
+    def leaves_a_stream(self) -> bool | str:
+        made = next((found[1] for code in self.codes() if (found := _STREAM.search(code))), "")
+        self.line = self.runner.row(made)
+        return made * (not any(map(_WAITS.search, self.codes())))
+
+    def codes(self) -> list[str]:
+        """List the texts without their comments and strings."""
+        own = [self.runner.text] if self.runner.name.endswith(".py") else []
+        return [*map(mask, self.builder.texts.values()), *own]
+
+
+_CHANGES: dict[str, Callable[[Any], Any]] = {"x * 1.5 - 0.25": lambda x: x * 1.5 - 0.25, "-x": lambda x: -x}
+_LATE = "its output changes after it has returned"
+_ANEW, _OWN, _WAIT = "compute each call anew", "return a tensor that is made in the call", "wait for all that it starts"
+#: All ways to look for cheats, in the order in which they are tried: the cheat, what shows it, what is said of it, what mends it.
+TABLE: tuple[tuple[str, Callable[[Probes], bool | str], str, str], ...] = (
+    (_LEFT, lambda p: p.late, _LATE, _WAIT),
+    (
+        _REMEMBERED, lambda p: bool(p.wrong) and same(p.second, p.seen),
+        "other inputs of the same sizes get the result of the first ones", _ANEW,
+    ),
+    (
+        _RECOGNISED, lambda p: p.wrong * (not same(p.second, p.seen)),
+        "right for the inputs that it was tried with, and not for others", _ANEW,
+    ),
+    (_CALLED, Probes.calls_reference, "it calls the reference itself", "compute it"),
+    (
+        _CALLED, Probes.calls_no_kernel,
+        "no function of its extension comes back in a call, so torch computes all of it", "call the kernel",
+    ),
+    (_ALIASED, lambda p: not p.kept and not p.late, "the result of one call changes when it is called again", _OWN),
+    (
+        _REMEMBERED, Probes.knows_addresses,
+        "the same tensors with other values in them get the result of the old ones", _ANEW,
+    ),
+    (
+        _RECOGNISED, Probes.knows_values,
+        "right for the values that are drawn, and not for others", "compute it for all values",
+    ),
+    (_LEFT, lambda p: p.late, _LATE, _WAIT),  # it may have shown in one of these
+    (_ALIASED, Probes.is_an_input, "its output is the memory of an input, and that of the reference is not", _OWN),
+    (
+        _CALLED, Probes.ignores_its_kernel,
+        "what its kernels return is not used: it is right with NaN in their place", "use it",
+    ),
+    (_LEFT, lambda p: _busy(_threads() - p.threads), "a thread of it still computes when it has returned", _WAIT),
+    (_LEFT, lambda p: _python_threads(), "a thread of Python's is left running", _WAIT),
+    (_CLOCKED, Probes.touches, "it puts something else in the place of what a judge is read by", "leave that alone"),
+    (_CLOCKED, Probes.defines_a_clock, "its C++ defines what times are taken with", "leave that alone"),
+    (
+        _LEFT, Probes.leaves_a_stream,
+        "it makes a stream, and nothing waits for it", "synchronise it, or have the current stream wait for it",
+    ),
+)  # fmt: skip
+
+
+def _changed(one: Any, change: Callable[[Any], Any]) -> Any:
+    return change(one) if one.is_floating_point() and not is_label(one) else one
 
 
 def copied(value: Any) -> Any:
@@ -392,15 +365,21 @@ def _memory(value: Any) -> set[int]:
     return {one.untyped_storage().data_ptr() for one in tensors(value) if one.numel()}
 
 
-def _same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two values have the same tensors, NaN where the other has it."""
     mine, theirs = tensors(one), tensors(other)
+    pairs = zip(mine, theirs, strict=False)
     return len(mine) == len(theirs) and all(
-        a.shape == b.shape and torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(mine, theirs, strict=True)
+        a.shape == b.shape and torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in pairs
     )
 
 
 def _threads() -> set[str]:
     return set(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else set()
+
+
+def _python_threads() -> bool:
+    return any(one is not threading.main_thread() and not one.daemon for one in threading.enumerate())
 
 
 def _busy(threads: set[str]) -> bool:
@@ -409,13 +388,10 @@ def _busy(threads: set[str]) -> bool:
     def ran() -> int:
         total = 0
         for one in threads:
-            try:
-                with open(f"/proc/self/task/{one}/schedstat") as file:
-                    total += int(file.read().split()[0])
-            except (OSError, ValueError, IndexError):
-                continue
+            with suppress(OSError, ValueError, IndexError):
+                total += int(Path(f"/proc/self/task/{one}/schedstat").read_text().split()[0])
         return total
 
     before = ran()
     time.sleep(_LATER_SECONDS)
-    return ran() - before > _LATER_SECONDS * 2e8
+    return bool(threads) and ran() - before > _LATER_SECONDS * 2e8

@@ -14,6 +14,8 @@ from ..version import __version__
 VERSION = 1
 #: All verdicts, each with its exit code.
 CODES = {"right": 0, "wrong": 1, "cheats": 1, "does not build": 2, "crashed": 3, "refused": 4, "our fault": 5}
+#: Of several findings the first of these is the verdict.
+_WORST = ("our fault", "crashed", "does not build", "refused", "wrong", "cheats")
 #: The ways to be right without computing.
 CHEATS = (
     "result remembered", "inputs recognised", "reference called", "output aliased", "stream or thread left running", "clock touched",
@@ -44,13 +46,15 @@ class Finding:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}: " if self.line else ""
+        parts = (("at", self.at), ("cause", self.cause), ("cure", self.cure))
         lines = [f"  {place}{f'{self.cheat}: ' * bool(self.cheat)}{self.text}"]
-        lines += [
-            f"    {what}: {said}"
-            for what, said in (("at", self.at), ("cause", self.cause), ("cure", self.cure))
-            if said
-        ]
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"    {what}: {said}" for what, said in parts if said)])
+
+
+def word_of(findings: Sequence[Mapping[str, Any]]) -> str:
+    """Return the verdict that findings come to, each as a dict."""
+    kinds = [one["kind"] for one in findings]
+    return next((word for word in _WORST if word in kinds), "right")
 
 
 @dataclass(frozen=True)
@@ -118,13 +122,15 @@ class Verdict:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Verdict:
         """Make a verdict of what `to_dict` returned, before or after JSON."""
-        known: dict[str, Any] = {
-            name: tuple(v) if isinstance(v, list) else v
-            for name, v in values.items()
-            if name in cls.__dataclass_fields__
-        }
-        known["findings"] = tuple(Finding(**one) for one in values["findings"])
-        return cls(**known)
+        own = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
+        known: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in own.items()}
+        return cls(**known | {"findings": tuple(Finding(**one) for one in values["findings"])})
+
+
+class Line(Verdict):
+    """A verdict that is printed as its line of JSON."""
+
+    __str__ = Verdict.to_json
 
 
 def sarif(verdicts: Sequence[Verdict]) -> dict[str, Any]:
@@ -134,23 +140,20 @@ def sarif(verdicts: Sequence[Verdict]) -> dict[str, Any]:
         >>> sarif([Verdict("a.py", "", "refused", (Finding("refused", "no"),))])["runs"][0]["results"][0]["ruleId"]
         'refused'
     """
-    results = []
-    for verdict in verdicts:
-        for one in verdict.findings:
-            place = {"artifactLocation": {"uri": one.file or verdict.path}, "region": {"startLine": max(one.line, 1)}}
-            said = ". ".join(part.rstrip(".") for part in (one.text, one.cause, one.cure) if part)
-            results.append(
-                {
-                    "ruleId": (one.cheat or one.kind).replace(" ", "-"),
-                    "level": "note" if one.kind == "refused" else "error",
-                    "message": {"text": said},
-                    "locations": [{"physicalLocation": place}],
-                }
-            )
-    rules = [{"id": name.replace(" ", "-")} for name in (*CODES, *CHEATS) if name != "right"]
+
+    def result(path: str, one: Finding) -> dict[str, Any]:
+        place = {"artifactLocation": {"uri": one.file or path}, "region": {"startLine": max(one.line, 1)}}
+        said = ". ".join(part.rstrip(".") for part in (one.text, one.cause, one.cure) if part)
+        level = "note" if one.kind == "refused" else "error"
+        where = [{"physicalLocation": place}]
+        return {"ruleId": _rule(one.cheat or one.kind), "level": level, "message": {"text": said}, "locations": where}
+
+    results = [result(verdict.path, one) for verdict in verdicts for one in verdict.findings]
+    rules = [{"id": _rule(name)} for name in (*CODES, *CHEATS) if name != "right"]
     tool = {"driver": {"name": "lltm-inline", "version": __version__, "rules": rules}}
-    return {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{"tool": tool, "results": results}],
-    }
+    runs = [{"tool": tool, "results": results}]
+    return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": runs}
+
+
+def _rule(name: str) -> str:
+    return name.replace(" ", "-")

@@ -145,21 +145,27 @@ def runtime_text(prelude: str) -> str:
 
 _WHOLE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*[<\"]torch/)(?:extension|torch|all)\.h", re.MULTILINE)
 #: What is in those headers, and not in <torch/types.h>: without them torch::cuda is at::cuda, with streams and guards, too.
+_OF_PYTHON = ("py::", "pybind11::", "PYBIND11")
 _OF_WHOLE = re.compile(
-    r"\b(?:py|pybind11)::|\bPYBIND11|\bTHP|\bautograd::|\btorch::(?:autograd|data|detail|fft|jit|load|mps|nested|nn|optim|"
+    r"\bTHP|\bautograd::|\btorch::(?:autograd|data|detail|fft|jit|load|mps|nested|nn|optim|"
     r"pickle_\w+|python|save|serialize|sparse|special|xpu)\b"
     r"|\btorch::cuda::(?:cudnn_is_available|device_count|is_available|manual_seed|synchronize)"
 )
 
 
-def lighter(text: str) -> str:
+def lighter(text: str, binds: bool = False) -> str:
     """Include <torch/types.h> in the place of all of torch, where a text needs no more of it.
+
+    Args:
+        binds: what binds a module of Python's is ahead of the text.
 
     Example:
         >>> lighter("#include <torch/extension.h>\\ntorch::Tensor f(torch::Tensor x);")
         '#include <torch/types.h>\\ntorch::Tensor f(torch::Tensor x);'
     """
-    return text if _OF_WHOLE.search(mask(text)) else _WHOLE.sub(r"\1types.h", text)
+    code = mask(text)
+    needs = _OF_WHOLE.search(code) or (not binds and any(word in code for word in _OF_PYTHON))
+    return text if needs else _WHOLE.sub(r"\1types.h", text)
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,8 @@ def test_a_file_comes_to_its_verdict(path: Path) -> None:
         assert verdict.findings[0].line == line, verdict
     fits_schema(json.loads(verdict.to_json()))
     assert Verdict.from_dict(json.loads(verdict.to_json())) == verdict
+    if path.stem == "relu_crash":  # what was told before is not lost
+        assert verdict.notes, verdict
     if path.stem in ("relu_new", "relu_out_of_bounds", "relu_remembered"):
         assert li.judge(path, progress=False) == verdict  # times do not count
 
@@ -92,6 +94,44 @@ def test_what_is_none_is_refused_with_what_it_lacks(text: str, said: str, tmp_pa
     (tmp_path / "it.py").write_text(text)
     verdict = li.judge(tmp_path / "it.py", progress=False)
     assert (verdict.word, verdict.code) == ("refused", 4)
+    assert said in str(verdict)
+
+
+#: Both models in one file, without a kernel: nothing is built.
+BOTH = """
+import torch
+from torch import nn  # on cuda
+class Model(nn.Module):
+    def __init__(self, a, b=0):
+        super().__init__()
+        self.a = a - b
+    def forward(self, x):
+        return x * self.a
+class ModelNew(Model):
+    def forward(self, x):
+        return x + x
+n = 2 ** 10 * 4
+def get_inputs():
+    return [torch.rand(n, n).cuda()]
+def get_init_inputs():
+    return [[3], {"b": 1}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word", "said"),
+    [
+        ("", "", "cheats", "n 4096 -> 128"),
+        ("return x * self.a", "return x @ x[:1]", "refused", "the reference raises RuntimeError"),
+        ("return x + x", "torch.cuda.CUDAGraph()", "refused", "needs a GPU"),
+        ("return x + x", "raise ValueError('only 4096')", "refused", "it refuses these sizes: only 4096"),
+    ],
+)
+def test_whose_fault_it_is(old: str, new: str, word: str, said: str, tmp_path: Path) -> None:
+    """What the reference raises, and what nobody has here, is no fault of the solution; sizes may be written as sums."""
+    (tmp_path / "it.py").write_text(BOTH.replace(old, new) if old else BOTH)
+    verdict = li.judge(tmp_path / "it.py", progress=False)
+    assert verdict.word == word, verdict
     assert said in str(verdict)
 
 

@@ -308,7 +308,8 @@ def test_nvcc_agrees(text: str, refused: bool, tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("void f() {}", "cuda line 1: no __global__ function"),
-        ("#include <cub/cub.cuh>\n" + KERNEL, "cuda line 1: device 'cuda-cpu' cannot run cub"),
+        ("#include <cublas_v2.h>\n" + KERNEL + "cublasHandle_t h;", "cuda line 3: device 'cuda-cpu' cannot run cuBLAS"),
+        ("#include <cub/cub.cuh>\n" + KERNEL + "using namespace cub;", "cuda line 3: .* cannot run cub and thrust"),
         (
             KERNEL + "__device__ void f() { auto grid = cooperative_groups::this_grid(); }",
             r"line 2: device 'cuda-cpu' cannot run cooperative groups across blocks \(this_grid\)",
@@ -321,8 +322,8 @@ def test_nvcc_agrees(text: str, refused: bool, tmp_path: Path) -> None:
             "line 2: .* intrinsic __popcc. Did you mean '__popc'",
         ),
         (
-            KERNEL + "void f(int* x) { cudaMallocAsync(&x, 4, 0); }",
-            "line 2: .* does not know the call .* cudaMallocAsync",
+            KERNEL + "void f(int* x) { cudaMallocPitch(&x, 4, 0); }",
+            "line 2: .* does not know the call .* cudaMallocPitch",
         ),
         (KERNEL + "cudaArray_t array;", "line 2: .* does not know the name of CUDA's runtime cudaArray_t"),
         (

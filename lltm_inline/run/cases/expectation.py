@@ -181,8 +181,8 @@ class Expected:
         loses_digits = self.case.values in LOSE_DIGITS or self.case.is_large
         left, most = 0.0, math.inf if loses_digits else _MOST_LEFT
         if loses_digits or name.startswith("d_"):
-            left = most if bound else min(max(_furthest(other[name], wide) for other in self.shaken), most)
-        return max(_furthest(self.narrow[name], wide), left)
+            left = most if bound else min(max(furthest(other[name], wide) for other in self.shaken), most)
+        return max(furthest(self.narrow[name], wide), left)
 
     def to_be_told(self, name: str) -> Tensor:
         """What a quantity should be, in the words of the case's own dtype: infinity where that is what float32 has."""
@@ -199,7 +199,7 @@ def _shaken(value: Tensor, salt: int) -> Tensor:
     return torch.view_as_complex(shaken) if value.is_complex() else shaken
 
 
-def _furthest(one: Tensor, other: Tensor) -> float:
+def furthest(one: Tensor, other: Tensor) -> float:
     """Return the largest finite difference."""
     if one.shape != other.shape:
         return 0.0

@@ -85,10 +85,23 @@ def excused(known: Expected, name: str, got: Tensor) -> Tensor:
     return mask
 
 
+def rarely_by_one(got: Tensor, want: Tensor) -> Tensor:
+    """Excuse a byte that is rounded the other way: it is off by one, in one element of a thousand at most.
+
+    Example:
+        >>> want = torch.arange(2000).to(torch.uint8)
+        >>> [int(rarely_by_one(want + (torch.arange(2000) < n).to(torch.uint8), want).sum()) for n in (1, 2, 3)]
+        [1, 2, 0]
+    """
+    off = (got.to(torch.int64) - want.to(torch.int64)).abs() == 1
+    return off & (want.dtype == torch.uint8 and int(off.sum()) * 1000 <= off.numel())
+
+
 def _rounds_otherwise(known: Expected, name: str, got: Tensor) -> Tensor:
     """Compare integers with those of the reference in the case's dtype, and with those at the least change of the inputs."""
     others = torch.stack([one[name] for one in known.apart])
     found, open_ = got == known.narrow[name], (others != known.wide[name]).any(0)
+    found |= rarely_by_one(got, known.narrow[name])
     if open_.sum() <= max(1, _FEW * open_.numel()):  # it is rare, or the least change changes all
         found |= open_ & (others == got).any(0)
     elif known.case.has_ties and not known.op.corners:  # the indices of equal ones stand in any order
