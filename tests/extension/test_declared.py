@@ -103,7 +103,9 @@ def test_a_dtype_of_another_tensor_may_be_refused() -> None:
     """A scale that is float, whatever the dispatch: the dtype is left out, and that is said."""
     text = DISPATCHES.replace("KIND", "scalar_t")
     report = checked(text, torch.randn(4, 5), torch.randn(3))
-    assert report.ok and "float64: the kernel refuses it (RuntimeError: expected scalar type Float" in str(report), report
+    assert report.ok and "float64: the kernel refuses it (RuntimeError: expected scalar type Float" in str(report), (
+        report
+    )
 
 
 def test_strides_that_it_asks_for_are_those_of_the_input() -> None:
