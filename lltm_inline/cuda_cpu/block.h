@@ -27,11 +27,14 @@ const char* const kMeetings[] = {"__syncwarp", "a shuffle", "a vote", "__match_a
 class Block;
 
 #ifdef CUDA_CPU_CHECK
+// In a check one launch runs at a time, and what belongs to a thread of the CPU would be memory that no check knows.
+#define CUDA_CPU_OF_THREAD_
 struct Checks;
 void begin_checks(const struct Launch& launch);
 void begin_block(Block& block);
 void before_wait();
 uint32_t next_time();
+void mix_memory(uint64_t& hash);
 // What a launch hands to the kernel, all that a kernel may read of the host's stack, and the tensors that it points to.
 class Apart {
  public:
@@ -55,6 +58,7 @@ class Apart {
   std::vector<Moved> moved_;
 };
 #else
+#define CUDA_CPU_OF_THREAD_ thread_local
 inline void begin_block(Block&) {}
 inline void before_wait() {}
 #endif
@@ -220,6 +224,14 @@ class Block {
 
   // No thread can go on: some wait for lanes of their warp that never come.
   CUDA_CPU_COLD void stuck();
+
+#ifdef CUDA_CPU_CHECK
+  // All threads wait or have ended: whether they have been there before, and will be for ever.
+  void require_an_end();
+  uint64_t state() const;
+
+  uint64_t meetings_, state_;  // since the block began; its state at the last one of which the number is a power of two
+#endif
 
   Lane* volatile* const current_ = &lane;  // of this thread of the CPU
   void (*body_)(void*);

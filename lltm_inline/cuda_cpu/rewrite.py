@@ -232,7 +232,7 @@ def _shared(source: _Text) -> Iterator[_Edit]:
                     f"{name} has another type for each {type_}, and nvcc wants one for each name: declare extern __shared__ unsigned "
                     f"char memory[]; and {type_}* {name} = reinterpret_cast<{type_}*>(memory);",
                 )
-            storage = "static thread_local " * at_file
+            storage = "static CUDA_CPU_OF_THREAD_ " * at_file
             memory = f'::cuda_cpu::dynamic_shared<{type_}>("{name}")'
             yield begin, end, f"{storage}{type_}* const {name} = {memory}{breaks}"
             if at_file:

@@ -101,8 +101,11 @@ void require_written(const at::TensorBase& tensor, const char* function) {
   what += all.launch.empty() ? ", and no kernel was launched. "
                              : ". The last launch was " + all.launch + ", of " + std::to_string(all.threads) + " threads. ";
   throw std::runtime_error(
-      what + (all.threads < elements ? "There must be a thread for every element, or a loop in which each thread takes several"
-                                     : "Look at the condition under which a thread writes, and at the index"));
+      what + (all.threads >= elements            ? "Look at the condition under which a thread writes, and at the index"
+              : all.threads < elements - missing ? "A thread takes several elements: look at how many, at the step and the end "
+                                                   "of its loop, and at the number of blocks"
+                                                 : "There must be a thread for every element, or a loop in which each thread "
+                                                   "takes several"));
 }
 
 Region region_of(const Array& array, Of of) {
