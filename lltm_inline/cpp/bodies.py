@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .lists import parts_of
-from .masks import macros, mask, without
+from .masks import code_of, macros, mask, without
 from .tree import below, parse, tree
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ _AHEAD = "void f() {"
 #: How a list is written.
 _LISTS = ("initializer_list", "compound_literal_expression")
 _TUPLES = ("make_tuple", "tie", "tuple")
+_NAMES = ("identifier", "field_identifier")
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,102 @@ def find_loops(text: str) -> tuple[Loop, ...]:
             head = (ends[0].start_byte, ends[-1].end_byte) if ends else head
         found.append(Loop(node.start_byte, node.end_byte, head))
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class Subscript:
+    """One `name[index]`, or `name + index` of a pointer that a function takes.
+
+    Attributes:
+        name: of the array or pointer.
+        is_array: it is declared as an array; else it may be a pointer.
+        index: where the index stands.
+        source: what it was computed by: itself without casts, or the first value of the variable that it is, if that never changes.
+    """
+
+    name: str
+    is_array: bool
+    index: tuple[int, int]
+    source: str
+
+
+@lru_cache(maxsize=16)
+def find_subscripts(text: str) -> tuple[Subscript, ...]:
+    """List the subscripts in the functions of a text, but for those that are numbers.
+
+    >>> [(one.name, one.source) for one in find_subscripts("void f(int* x, int n) { const long i = n * 2; x[i] = x[(long)n]; }")]
+    [('x', 'n * 2'), ('x', 'n')]
+    """
+    root, code, found = tree(text), code_of(text, all_branches=True), list[Subscript]()
+    named = (next(below(one, *_NAMES), None) for one in below(root, "array_declarator"))
+    arrays = {code[one.start_byte : one.end_byte] for one in named if one}
+    for function in below(root, "function_definition", but=("function_definition",)):
+        taken = (
+            next(below(one, "identifier"), None)
+            for one in below(function, "pointer_declarator", but=("compound_statement",))
+        )
+        pointers = {code[one.start_byte : one.end_byte] for one in taken if one}
+        fixed = _fixed(function, code)
+        for node in below(function, "subscript_expression", "binary_expression"):
+            base, last = node.children[0], node.children[-1]
+            is_sum = node.type == "binary_expression"
+            inner = last if is_sum else last.named_children[0] if last.named_child_count == 1 else None
+            name = "" if inner is None or inner.type == "number_literal" else _name_of(base, code)
+            is_pointer = base.type == "identifier" and name in pointers
+            if inner is None or not name or (is_sum and (node.children[1].type != "+" or not is_pointer)):
+                continue
+            source = _uncast(inner)
+            source = _uncast(fixed.get(code[source.start_byte : source.end_byte], source))
+            is_array = name in arrays and name not in pointers
+            place = inner.start_byte, inner.end_byte
+            found.append(Subscript(name, is_array, place, " ".join(code[source.start_byte : source.end_byte].split())))
+    return tuple(found)
+
+
+def _name_of(base: Node, code: str) -> str:
+    """Name the array of which `a[i]` or `s.a[i]` is an element; empty for what has no name, as the result of a call."""
+    while base.type == "subscript_expression":
+        base = base.children[0]
+    named = base.child_by_field_name("field") if base.type == "field_expression" else base
+    return code[named.start_byte : named.end_byte] if named is not None and named.type in _NAMES else ""
+
+
+def _uncast(node: Node) -> Node:
+    """Take brackets and casts off an expression: of `(long)(i * n)` it is `i * n`."""
+    while node.type in ("parenthesized_expression", "cast_expression", "call_expression"):
+        given = node.child_by_field_name("arguments") or node
+        if given is not node and not re.match(
+            rb"static_cast\b|u?int(?:\d+_t)?$|size_t$|long$", node.children[0].text or b""
+        ):
+            break
+        if not given.named_children:
+            break
+        node = given.named_children[-1]
+    return node
+
+
+def _fixed(function: Node, code: str) -> dict[str, Node]:
+    """Return the first values of the variables of a function that are declared once, not in the head of a loop, and never change."""
+    values: dict[str, Node] = {}
+    changed = set[str]()
+    kinds = ("init_declarator", "assignment_expression", "update_expression", "pointer_expression")
+    for node in below(function, *kinds):
+        target = node.child_by_field_name(
+            "declarator" if node.type == "init_declarator" else "left"
+        ) or node.child_by_field_name("argument")
+        if (
+            target is None
+            or target.type != "identifier"
+            or (node.type == "pointer_expression" and node.children[0].type != "&")
+        ):
+            continue
+        name, value, around = code[target.start_byte : target.end_byte], node.child_by_field_name("value"), node.parent
+        loop = around.parent if around is not None else None
+        if node.type != "init_declarator" or value is None or name in values or (loop and loop.type == "for_statement"):
+            changed.add(name)
+        else:
+            values[name] = value
+    return {name: value for name, value in values.items() if name not in changed}
 
 
 @lru_cache(maxsize=256)

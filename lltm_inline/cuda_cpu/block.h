@@ -251,6 +251,24 @@ class Block {
 CUDA_CPU_PLAIN char* dynamic_shared();
 
 // What the rewriter tells the checks.
+struct Subscript {
+  const char* file;
+  int line;
+  const char *name, *index, *cure, *source, *cure_of_source;
+};
+#if !defined(CUDA_CPU_CHECK) || defined(CUDA_CPU_COUNT)
+template <class Source, class Base, class I>
+CUDA_CPU_PLAIN __attribute__((always_inline)) constexpr I index(unsigned, const Base&, I i) {
+  return i;
+}
+template <class I>
+CUDA_CPU_PLAIN __attribute__((always_inline)) constexpr I index_of_array(unsigned, I i) {
+  return i;
+}
+struct Subscripts {
+  Subscripts(std::initializer_list<Subscript>) {}
+};
+#endif
 #ifdef CUDA_CPU_CHECK
 void name_dynamic_shared(const char* name, size_t element);
 #else

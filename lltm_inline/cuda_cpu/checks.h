@@ -380,6 +380,8 @@ void begin_block(Block& block) {
   for (const auto declare : OfFile::here().shared) declare();
 }
 
+std::string name_of_array(const char* file, uint32_t line);
+
 uint64_t steps_left = kSteps;
 
 // A thread that has made them all, and then as many again, is endless: others may have made some of the first ones.
@@ -526,7 +528,8 @@ CUDA_CPU_HOOK_ void __ubsan_handle_out_of_bounds(cuda_cpu::IndexFault* fault, un
   if (!self) return;
   cuda_cpu::lane = nullptr;
   const std::string what = "out of bounds: index " + std::to_string(long(index)) + " at line " +
-                           cuda_cpu::place(fault->place.file, fault->place.line) + ", in an array of type " +
+                           cuda_cpu::place(fault->place.file, fault->place.line) + ", in " +
+                           cuda_cpu::name_of_array(fault->place.file, fault->place.line) + "an array of type " +
                            fault->array->name + ". Compare the index with the size before it is used";
   self->block->fail(what, self);
 }

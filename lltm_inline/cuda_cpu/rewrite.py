@@ -7,14 +7,15 @@ the names of tensors, shared arrays and variables, and which tensors nobody has 
 
 from __future__ import annotations
 
+import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from ..base.arguments import did_you_mean
-from ..cpp.bodies import all_calls, find_launches
+from ..cpp.bodies import all_calls, find_launches, find_subscripts
 from ..cpp.functions import Function, all_functions
-from ..cpp.masks import closing, directives, heads, unquoted
+from ..cpp.masks import closing, directives, heads, mask, unquoted
 from ..cpp.variables import find_declarations
 from ..diagnosis.source_text import definition, position
 from ..errors import TemplateError
@@ -82,6 +83,11 @@ _IN_KERNELS = {
     r"\bnew\b(?!\s*\()": "new (::cuda_cpu::OnHeap{})",
     r"\bdelete\b(?:\s*\[\s*\])?(?!\s*;)": "::cuda_cpu::OnHeap{} <<",
 }
+#: Where a text looks at how much 32 bits hold.
+_LIMITS = re.compile(
+    r"\bU?INT(?:32)?_MAX\b|(?i:\bcan_?use_?32_?bit\w*)|numeric_limits\s*<\s*(?:u?int(?:32_t)?|unsigned(?: int)?|index_t)\s*>|"
+    r"\b(?:2'?147'?483'?64[78]|4'?294'?967'?29[56])|\b(?i:0x7f{7}|0xf{8})\b|\b1[uUlL]*\s*<<\s*3[0-2]\b"
+)
 _EMPTY = re.compile(r"(?:at|torch)\s*::\s*empty(?:_like|_strided)?\s*")
 _TENSOR = re.compile(r"(?:const )?(?:(?:at|torch)\s*::\s*)?Tensor ?(?:const ?)?&?")
 
@@ -107,7 +113,7 @@ def rewrite(text: str, label: str, name: str) -> str:
     """
     source = _Text(text, label, name)
     _refuse(source)
-    finders = (_includes, _launches, _shared, _variables, _in_kernels, *_FOR_TENSORS)
+    finders = (_includes, _launches, _shared, _variables, _in_kernels, _subscripts, *_FOR_TENSORS)
     return _edited(text, [edit for find in finders for edit in find(source)])
 
 
@@ -292,6 +298,43 @@ def _in_kernels(source: _Text) -> Iterator[_Edit]:
         for match in re.finditer(pattern, source.code):
             if source.on_device(match.start()):
                 yield match.start(), match.end(), new
+
+
+def _subscripts(source: _Text) -> Iterator[_Edit]:
+    """Tell the checks which array an index is of, and by what type an index of a pointer is computed: see `told.h`."""
+    rows = []
+    for one in find_subscripts(source.text):
+        begin, end = one.index
+        if not source.on_device(begin) or re.search(r"[{}#]", source.text[begin:end] + one.source):
+            continue
+        index, number = " ".join(source.code[begin:end].split()), len(rows)
+        words = [one.name, index, _wider(index), one.source, _wider(one.source)]
+        shown = ", ".join('"' + word.replace("\\", "").replace('"', "'") + '"' for word in words)
+        rows.append(f"{{__FILE__, {position(source.text, begin)[0]}, {shown}}}")
+        how = f"<decltype({one.source})>({number}, {one.name}, (" if not one.is_array else f"_of_array({number}, ("
+        yield begin, begin, f"::cuda_cpu::index{how}"
+        yield end, end, "))"
+    if rows:
+        code = len(source.code)
+        yield code, code, f" static const ::cuda_cpu::Subscripts cuda_cpu_subscripts_{{{', '.join(rows)}}};"
+
+
+def _wider(index: str) -> str:
+    """Say what makes an index one of 64 bits: `int64_t i` does for `i * cols + j`."""
+    first = re.search(r"\b[a-zA-Z_]\w*(\.[xyz])?", index)
+    return "int64_t" if first is None else f"int64_t({first[0]})" if first[1] else f"int64_t {first[0]}"
+
+
+def narrow_indices(library: str, texts: Iterable[str]) -> list[str]:
+    """Say which indices of a library in check mode are computed in 32 bits, and from which size on they are wrong.
+
+    Nothing is said where a text looks at such sizes itself.
+    """
+    take = getattr(ctypes.CDLL(library), "cuda_cpu_narrow_indices", None)
+    if take is None or any(_LIMITS.search(mask(text)) for text in texts):
+        return []
+    take.restype = ctypes.c_char_p
+    return (take() or b"").decode().splitlines()
 
 
 def _tokens(source: _Text) -> Iterator[_Edit]:
