@@ -29,6 +29,8 @@ class Block;
 #ifdef CUDA_CPU_CHECK
 // In a check one launch runs at a time, and what belongs to a thread of the CPU would be memory that no check knows.
 #define CUDA_CPU_OF_THREAD_
+// How often the threads of a block may wait, all together, before it counts as endless: that takes half a minute.
+inline uint64_t most_waits = uint64_t(1) << 25;
 struct Checks;
 void begin_checks(const struct Launch& launch);
 void begin_block(Block& block);

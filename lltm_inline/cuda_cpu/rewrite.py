@@ -17,7 +17,7 @@ from ..cpp.bodies import all_calls, find_launches, find_subscripts
 from ..cpp.functions import Function, all_functions
 from ..cpp.masks import closing, directives, heads, mask, unquoted
 from ..cpp.variables import find_declarations
-from ..diagnosis.source_text import definition, position
+from ..diagnosis.source_text import definition
 from ..errors import TemplateError
 from .header import header
 
@@ -145,8 +145,14 @@ class _Text:
     def __init__(self, text: str, label: str, name: str) -> None:
         self.text, self.code, self.start = text, unquoted(text), f"kernel {label!r}, {name} line "
 
+    def line(self, offset: int) -> int:
+        """Number the line of a place as the directives `#line` ahead of it do."""
+        numbers = [one for one in directives(self.text) if one.name == "line" and one.end <= offset]
+        begin, first = (numbers[-1].end + 1, int(numbers[-1].rest.split()[0])) if numbers else (0, 1)
+        return first + self.text.count("\n", begin, offset)
+
     def refusal(self, offset: int, what: str) -> TemplateError:
-        return TemplateError(f"{self.start}{position(self.text, offset)[0]}: {what}")
+        return TemplateError(f"{self.start}{self.line(offset)}: {what}")
 
     def cannot(self, offset: int, what: str) -> TemplateError:
         return self.refusal(offset, f"device 'cuda-cpu' cannot run {what}. Take device 'cuda', or write it without")
@@ -310,7 +316,7 @@ def _subscripts(source: _Text) -> Iterator[_Edit]:
         index, number = " ".join(source.code[begin:end].split()), len(rows)
         words = [one.name, index, _wider(index), one.source, _wider(one.source)]
         shown = ", ".join('"' + word.replace("\\", "").replace('"', "'") + '"' for word in words)
-        rows.append(f"{{__FILE__, {position(source.text, begin)[0]}, {shown}}}")
+        rows.append(f"{{__FILE__, {source.line(begin)}, {shown}}}")
         how = f"<decltype({one.source})>({number}, {one.name}, (" if not one.is_array else f"_of_array({number}, ("
         yield begin, begin, f"::cuda_cpu::index{how}"
         yield end, end, "))"

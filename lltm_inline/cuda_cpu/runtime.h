@@ -221,9 +221,9 @@ uint64_t Block::state() const {
 }
 
 // A right kernel may meet often, but not twice in the same state: a loop in which nothing changes is told soon, one that
-// counts is told after as many waits as take about ten seconds.
+// counts is told after `most_waits`.
 void Block::require_an_end() {
-  constexpr uint64_t kSoon = 1024, kNear = 16, kWaits = uint64_t(1) << 27;
+  constexpr uint64_t kSoon = 1024, kNear = 16;
   const uint64_t before = uint64_t(1) << (63 - __builtin_clzll(++meetings_));
   if (meetings_ < kSoon) return;
   std::string since;
@@ -234,7 +234,7 @@ void Block::require_an_end() {
     since = ", and everything is as it was " + (turns == 1 ? "the time" : std::to_string(turns) + " times") + " before";
   }
 #endif
-  if (since.empty() && meetings_ * count_ < kWaits) return;
+  if (since.empty() && meetings_ * count_ < most_waits) return;
   const Lane& self = *std::find_if(lanes_, lanes_ + count_, [](const Lane& one) { return one.wait != Wait::ended; });
   give_up(describe(
       "endless: threads have waited " + std::to_string(meetings_) + " times, last in " +

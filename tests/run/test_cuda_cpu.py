@@ -199,7 +199,7 @@ def test_indices_of_32_bits(op: Op, compiler: str) -> None:
     told, missed = narrow_indices(library, [text]), []
     for one in planted:
         own = [note for note in told if any(note.startswith(f"planted/all:{line}: ") for line in one.lines)]
-        if one.said("note") != "none" and not any(re.search(one.said("note"), note) for note in own):
+        if one.said("note") != "none" and not any(re.search(one.said("note") + r"\Z", note) for note in own):
             missed.append((one.name, own))
         told = [note for note in told if note not in own]
     assert not missed and not told, (missed, told)
@@ -373,6 +373,12 @@ def test_refusals(text: str, message: str) -> None:
     """What cannot run on the CPU is refused by name and line, before anything is compiled."""
     with pytest.raises(TemplateError, match=message):
         rewrite(text, "op/mine", "cuda")
+
+
+def test_a_refusal_has_the_line_of_the_text(op: Op) -> None:
+    """A text gets a directive ahead of it before it is rewritten, which is no line of it."""
+    with pytest.raises(TemplateError, match=r"'planted/all', cuda line 2: dynamic shared memory is written extern"):
+        render(Kernel("planted/all", cuda="#include <vector>\nextern __shared__ float s;\n" + KERNEL), op, "cuda-cpu")
 
 
 FORWARD = """at::Tensor forward(const at::Tensor& x, int64_t which) {

@@ -1,6 +1,6 @@
 // Where a row begins is computed in 32 bits.
 // x = [torch.randn(r, c) for r, c in ((7, 5), (1, 9), (3, 40))]
-// note: blockIdx\.x \* cols, an index of x, is computed in unsigned int: wrong where the last row begins at element 4,294,967,296 or later; make it int64_t\(blockIdx\.x\)$
+// note: blockIdx\.x \* cols, an index of x, is computed in unsigned int: wrong where the last row begins at element 4,294,967,296 or later; make it int64_t\(blockIdx\.x\)
 template <class T>
 __global__ void k(const T* x, T* y, int rows, int cols) {
   const int i = blockIdx.x;

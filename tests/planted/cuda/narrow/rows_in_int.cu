@@ -1,6 +1,6 @@
 // Row and column make an index in int.
 // x = [torch.randn(r, c) for r, c in ((7, 5), (1, 9), (3, 40))]
-// note: i \* cols \+ j, an index of x, is computed in int: wrong from 2,147,483,648 elements on; make it int64_t i$
+// note: i \* cols \+ j, an index of x, is computed in int: wrong from 2,147,483,648 elements on; make it int64_t i
 template <class T>
 __global__ void k(const T* x, T* y, int rows, int cols) {
   const int i = blockIdx.x;

@@ -1,6 +1,6 @@
 // The index of an element is unsigned.
 // x = [torch.randn(n) for n in (97, 300, 33)]
-// note: i, an index of x, is computed in unsigned int: wrong from 4,294,967,296 elements on; make it int64_t i$
+// note: i, an index of x, is computed in unsigned int: wrong from 4,294,967,296 elements on; make it int64_t i
 __global__ void k(const float* x, float* y, int64_t n) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = x[i];  // <-
