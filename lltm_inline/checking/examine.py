@@ -354,7 +354,7 @@ def _safety(runner: Runner, sizes: Sequence[Size] | None) -> Part:
     part = safety(runner, sizes, trust=not steps.in_worker())
     if runner.watched and runner.function.build is not None:  # known once all cases have run
         narrow = narrow_indices(str(runner.function.build.path), runner.kernel.sources.values())
-        part = replace(part, notes=(*part.notes, *narrow))
+        part = part._replace(notes=(*part.notes, *narrow))
     steps.monitor.end()
     if runner.follower is None or not steps.in_worker():
         return part

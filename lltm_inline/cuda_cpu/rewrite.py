@@ -308,7 +308,7 @@ def _in_kernels(source: _Text) -> Iterator[_Edit]:
 
 def _subscripts(source: _Text) -> Iterator[_Edit]:
     """Tell the checks which array an index is of, and by what type an index of a pointer is computed: see `told.h`."""
-    rows = []
+    rows: list[str] = []
     for one in find_subscripts(source.text):
         begin, end = one.index
         if not source.on_device(begin) or re.search(r"[{}#]", source.text[begin:end] + one.source):
