@@ -20,6 +20,19 @@ _AHEAD = "void f() {"
 _LISTS = ("initializer_list", "compound_literal_expression")
 _TUPLES = ("make_tuple", "tie", "tuple")
 _NAMES = ("identifier", "field_identifier")
+#: What stands ahead of the brackets of a cast; of `(int64_t)i` nothing does.
+_CASTS = (
+    b"",
+    b"static_cast",
+    b"int64_t",
+    b"uint64_t",
+    b"int32_t",
+    b"uint32_t",
+    b"int",
+    b"unsigned",
+    b"long",
+    b"size_t",
+)
 
 
 @dataclass(frozen=True)
@@ -109,12 +122,14 @@ class Subscript:
         is_array: it is declared as an array; else it may be a pointer.
         index: where the index stands.
         source: what it was computed by: itself without casts, or the first value of the variable that it is, if that never changes.
+        first: the first variable of the index, and of its source.
     """
 
     name: str
     is_array: bool
     index: tuple[int, int]
     source: str
+    first: tuple[str, str]
 
 
 @lru_cache(maxsize=16)
@@ -144,9 +159,9 @@ def find_subscripts(text: str) -> tuple[Subscript, ...]:
                 continue
             source = _uncast(inner)
             source = _uncast(fixed.get(code[source.start_byte : source.end_byte], source))
-            is_array = name in arrays and name not in pointers
-            place = inner.start_byte, inner.end_byte
-            found.append(Subscript(name, is_array, place, " ".join(code[source.start_byte : source.end_byte].split())))
+            words = " ".join(code[source.start_byte : source.end_byte].split())
+            is_array, place = name in arrays and name not in pointers, (inner.start_byte, inner.end_byte)
+            found.append(Subscript(name, is_array, place, words, (_first(inner, code), _first(source, code))))
     return tuple(found)
 
 
@@ -162,14 +177,17 @@ def _uncast(node: Node) -> Node:
     """Take brackets and casts off an expression: of `(long)(i * n)` it is `i * n`."""
     while node.type in ("parenthesized_expression", "cast_expression", "call_expression"):
         given = node.child_by_field_name("arguments") or node
-        if given is not node and not re.match(
-            rb"static_cast\b|u?int(?:\d+_t)?$|size_t$|long$", node.children[0].text or b""
-        ):
-            break
-        if not given.named_children:
+        called = b"" if given is node else (node.children[0].text or b"").partition(b"<")[0]
+        if called not in _CASTS or not given.named_children:
             break
         node = given.named_children[-1]
     return node
+
+
+def _first(node: Node, code: str) -> str:
+    """Name the first variable of an expression, `blockIdx.x` for instance; empty where there is none."""
+    kinds = ("field_expression", "identifier")
+    return next((code[one.start_byte : one.end_byte] for one in below(node, *kinds, but=kinds)), "")
 
 
 def _fixed(function: Node, code: str) -> dict[str, Node]:

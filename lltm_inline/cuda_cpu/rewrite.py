@@ -250,8 +250,8 @@ def _shared(source: _Text) -> Iterator[_Edit]:
             if at_file:
                 yield end + 1, end + 1, _told_at_file(name, memory)
             continue
-        if static := re.compile(r"\bstatic\s+").match(code, begin):
-            yield static.start(), static.end(), ""
+        if code.startswith("static", begin):
+            yield begin, begin + len("static"), ""
         for name in one.names:
             told = f'::cuda_cpu::declare_shared("{name}", {name})'
             fits = (
@@ -311,10 +311,10 @@ def _subscripts(source: _Text) -> Iterator[_Edit]:
     rows: list[str] = []
     for one in find_subscripts(source.text):
         begin, end = one.index
-        if not source.on_device(begin) or re.search(r"[{}#]", source.text[begin:end] + one.source):
+        if not source.on_device(begin) or {*"{}#"} & {*source.text[begin:end], *one.source}:
             continue
         index, number = " ".join(source.code[begin:end].split()), len(rows)
-        words = [one.name, index, _wider(index), one.source, _wider(one.source)]
+        words = [one.name, index, _wider(one.first[0]), one.source, _wider(one.first[1])]
         shown = ", ".join('"' + word.replace("\\", "").replace('"', "'") + '"' for word in words)
         rows.append(f"{{__FILE__, {source.line(begin)}, {shown}}}")
         how = f"<decltype({one.source})>({number}, {one.name}, (" if not one.is_array else f"_of_array({number}, ("
@@ -325,10 +325,9 @@ def _subscripts(source: _Text) -> Iterator[_Edit]:
         yield code, code, f" static const ::cuda_cpu::Subscripts cuda_cpu_subscripts_{{{', '.join(rows)}}};"
 
 
-def _wider(index: str) -> str:
-    """Say what makes an index one of 64 bits: `int64_t i` does for `i * cols + j`."""
-    first = re.search(r"\b[a-zA-Z_]\w*(\.[xyz])?", index)
-    return "int64_t" if first is None else f"int64_t({first[0]})" if first[1] else f"int64_t {first[0]}"
+def _wider(variable: str) -> str:
+    """Say what makes an index one of 64 bits whose first variable this is."""
+    return f"int64_t({variable})" if "." in variable else f"int64_t {variable}".rstrip()
 
 
 def narrow_indices(library: str, texts: Iterable[str]) -> list[str]:
