@@ -158,7 +158,9 @@ def find_subscripts(text: str) -> tuple[Subscript, ...]:
             if inner is None or not name or (is_sum and (node.children[1].type != "+" or not is_pointer)):
                 continue
             source = _uncast(inner)
-            source = _uncast(fixed.get(code[source.start_byte : source.end_byte], source))
+            value, end = fixed.get(code[source.start_byte : source.end_byte], (source, len(code)))
+            if value.end_byte < inner.start_byte < end:
+                source = _uncast(value)
             words = " ".join(code[source.start_byte : source.end_byte].split())
             is_array, place = name in arrays and name not in pointers, (inner.start_byte, inner.end_byte)
             found.append(Subscript(name, is_array, place, words, (_first(inner, code), _first(source, code))))
@@ -190,27 +192,20 @@ def _first(node: Node, code: str) -> str:
     return next((code[one.start_byte : one.end_byte] for one in below(node, *kinds, but=kinds)), "")
 
 
-def _fixed(function: Node, code: str) -> dict[str, Node]:
-    """Return the first values of the variables of a function that are declared once, not in the head of a loop, and never change."""
-    values: dict[str, Node] = {}
+def _fixed(function: Node, code: str) -> dict[str, tuple[Node, int]]:
+    """Return the first values of the variables of a function that are declared once and never change, and where each goes away."""
+    values: dict[str, tuple[Node, int]] = {}
     changed = set[str]()
-    kinds = ("init_declarator", "assignment_expression", "update_expression", "pointer_expression")
-    for node in below(function, *kinds):
-        target = node.child_by_field_name(
-            "declarator" if node.type == "init_declarator" else "left"
-        ) or node.child_by_field_name("argument")
-        if (
-            target is None
-            or target.type != "identifier"
-            or (node.type == "pointer_expression" and node.children[0].type != "&")
-        ):
+    for node in below(function, "init_declarator", "assignment_expression", "update_expression", "pointer_expression"):
+        target = next(filter(None, map(node.child_by_field_name, ("declarator", "left", "argument"))), None)
+        if target is None or target.type != "identifier" or node.children[0].type == "*":
             continue
-        name, value, around = code[target.start_byte : target.end_byte], node.child_by_field_name("value"), node.parent
-        loop = around.parent if around is not None else None
-        if node.type != "init_declarator" or value is None or name in values or (loop and loop.type == "for_statement"):
+        name, value = code[target.start_byte : target.end_byte], node.child_by_field_name("value")
+        scope = node.parent.parent if node.parent is not None else None
+        if value is None or name in values or scope is None or scope.type != "compound_statement":
             changed.add(name)
         else:
-            values[name] = value
+            values[name] = value, scope.end_byte
     return {name: value for name, value in values.items() if name not in changed}
 
 

@@ -311,7 +311,9 @@ def _subscripts(source: _Text) -> Iterator[_Edit]:
     rows: list[str] = []
     for one in find_subscripts(source.text):
         begin, end = one.index
-        if not source.on_device(begin) or {*"{}#"} & {*source.text[begin:end], *one.source}:
+        # What changes something is not repeated, not even for its type.
+        changes = any(mark in one.source for mark in ("++", "--", "="))
+        if changes or {*"{}#"} & {*source.text[begin:end], *one.source} or not source.on_device(begin):
             continue
         index, number = " ".join(source.code[begin:end].split()), len(rows)
         words = [one.name, index, _wider(one.first[0]), one.source, _wider(one.first[1])]

@@ -145,11 +145,12 @@ struct Site {
     const auto &sizes = region->sizes, &strides = region->strides;
     const bool has_rows = sizes.size() > 1;
     for (const Region& one : checks().regions) {
-      is_off |= one.of == Of::tensor && one.away && one.bytes / one.element > region->bytes / region->element;
+      const bool takes_part = one.of == Of::tensor && (one.away || !region->away);
+      is_off |= takes_part && one.bytes / one.element > region->bytes / region->element;
     }
-    is_off |= has_rows && size_t(strides[0] * sizes[0]) * region->element != region->bytes;
+    const bool has_gaps = has_rows && size_t(strides[0] * sizes[0]) * region->element != region->bytes;
     element = element_;
-    bytes = has_rows && sizes[0] < 2 ? 0 : region->bytes / region->element > 2 ? region->bytes : 0;
+    bytes = has_gaps || (has_rows && sizes[0] < 2) || region->bytes <= 2 * region->element ? 0 : region->bytes;
     row = has_rows ? size_t(strides[0]) * region->element : element;
     unit = region->element;
     tensor = region->name;
@@ -162,9 +163,11 @@ std::vector<Site>& sites() {
 }
 
 unsigned last_array = ~0u;
+Site* first_site = nullptr;
 
 Subscripts::Subscripts(std::initializer_list<Subscript> all) {
   for (const Subscript& one : all) sites().push_back({one});
+  first_site = sites().data();
 }
 
 CUDA_CPU_PLAIN void note_array(unsigned number) {
@@ -174,9 +177,9 @@ CUDA_CPU_PLAIN void note_array(unsigned number) {
 CUDA_CPU_PLAIN void note_index(
     unsigned number, const void* base, size_t element, int64_t index, bool is_signed, bool by_source) {
   Lane* const self = lane;
-  if (!self || sites()[number].is_off) return;
+  Site& site = first_site[number];
+  if (!self || site.is_off) return;
   lane = nullptr;
-  Site& site = sites()[number];
   site.is_signed = is_signed;
   site.by_source = by_source;
   if (site.launch != checks().launched) site.begin(base, element, checks().launched);
