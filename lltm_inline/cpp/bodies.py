@@ -20,6 +20,7 @@ _AHEAD = "void f() {"
 _LISTS = ("initializer_list", "compound_literal_expression")
 _TUPLES = ("make_tuple", "tie", "tuple")
 _NAMES = ("identifier", "field_identifier")
+_COMPUTED = ("call_expression", "subscript_expression", "update_expression", "assignment_expression")
 #: What stands ahead of the brackets of a cast; of `(int64_t)i` nothing does.
 _CASTS = (
     b"",
@@ -119,14 +120,14 @@ class Subscript:
 
     Attributes:
         name: of the array or pointer.
-        is_array: it is declared as an array; else it may be a pointer.
+        pointer: what may be one, and has the index, `x` or `job.x`; empty where it is declared as an array, or has to be computed.
         index: where the index stands.
         source: what it was computed by: itself without casts, or the first value of the variable that it is, if that never changes.
         first: the first variable of the index, and of its source.
     """
 
     name: str
-    is_array: bool
+    pointer: str
     index: tuple[int, int]
     source: str
     first: tuple[str, str]
@@ -162,8 +163,10 @@ def find_subscripts(text: str) -> tuple[Subscript, ...]:
             if value.end_byte < inner.start_byte < end:
                 source = _uncast(value)
             words = " ".join(code[source.start_byte : source.end_byte].split())
-            is_array, place = name in arrays and name not in pointers, (inner.start_byte, inner.end_byte)
-            found.append(Subscript(name, is_array, place, words, (_first(inner, code), _first(source, code))))
+            is_array = (name in arrays and name not in pointers) or next(below(base, *_COMPUTED), None)
+            pointer = "" if is_array else code[base.start_byte : base.end_byte]
+            place = inner.start_byte, inner.end_byte
+            found.append(Subscript(name, pointer, place, words, (_first(inner, code), _first(source, code))))
     return tuple(found)
 
 

@@ -313,13 +313,13 @@ def _subscripts(source: _Text) -> Iterator[_Edit]:
         begin, end = one.index
         # What changes something is not repeated, not even for its type.
         changes = any(mark in one.source for mark in ("++", "--", "="))
-        if changes or {*"{}#"} & {*source.text[begin:end], *one.source} or not source.on_device(begin):
+        if changes or {*"{}#"} & {*source.text[begin:end], *one.source, *one.pointer} or not source.on_device(begin):
             continue
         index, number = " ".join(source.code[begin:end].split()), len(rows)
         words = [one.name, index, _wider(one.first[0]), one.source, _wider(one.first[1])]
         shown = ", ".join('"' + word.replace("\\", "").replace('"', "'") + '"' for word in words)
         rows.append(f"{{__FILE__, {source.line(begin)}, {shown}}}")
-        how = f"<decltype({one.source})>({number}, {one.name}, (" if not one.is_array else f"_of_array({number}, ("
+        how = f"<decltype({one.source})>({number}, {one.pointer}, (" if one.pointer else f"_of_array({number}, ("
         yield begin, begin, f"::cuda_cpu::index{how}"
         yield end, end, "))"
     if rows:

@@ -113,7 +113,7 @@ void require_written(const at::TensorBase& tensor, const char* function) {
 struct Site {
   Subscript said;
   uint32_t launch = 0;
-  const void* base = nullptr;
+  const volatile void* base = nullptr;
   int64_t most = 0;
   size_t element = 0, bytes = 0, row = 0;  // of an element of the pointer; of the tensor, nothing where it is too small
   size_t unit = 0;                         // of an element of the tensor
@@ -132,12 +132,12 @@ struct Site {
     bytes = 0;
   }
 
-  void begin(const void* base_, size_t element_, uint32_t launch_) {
+  void begin(const volatile void* base_, size_t element_, uint32_t launch_) {
     settle();
     launch = launch_;
     base = base_;
     most = -1;
-    const Region* const region = region_at(static_cast<const char*>(base), 1);
+    const Region* const region = region_at((const char*)base, 1);
     if (!region || region->begin != base || (region->of != Of::tensor && region->of != Of::memory)) {
       is_off = true;
       return;
@@ -175,7 +175,7 @@ CUDA_CPU_PLAIN void note_array(unsigned number) {
 }
 
 CUDA_CPU_PLAIN void note_index(
-    unsigned number, const void* base, size_t element, int64_t index, bool is_signed, bool by_source) {
+    unsigned number, const volatile void* base, size_t element, int64_t index, bool is_signed, bool by_source) {
   Lane* const self = lane;
   Site& site = first_site[number];
   if (!self || site.is_off) return;
