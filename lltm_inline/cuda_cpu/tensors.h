@@ -174,18 +174,22 @@ CUDA_CPU_PLAIN void note_array(unsigned number) {
   last_array = number;
 }
 
+// It calls nothing but at the first access of a launch: what is called here is instrumented, and its steps are no thread's.
 CUDA_CPU_PLAIN void note_index(
     unsigned number, const volatile void* base, size_t element, int64_t index, bool is_signed, bool by_source) {
   Lane* const self = lane;
   Site& site = first_site[number];
   if (!self || site.is_off) return;
-  lane = nullptr;
-  site.is_signed = is_signed;
-  site.by_source = by_source;
-  if (site.launch != checks().launched) site.begin(base, element, checks().launched);
+  const uint32_t launched = self->block->checks->launched;
+  if (site.launch != launched) {
+    lane = nullptr;
+    site.is_signed = is_signed;
+    site.by_source = by_source;
+    site.begin(base, element, launched);
+    lane = self;
+  }
   if (site.base != base) site.is_off = true;
   if (site.most < index) site.most = index;
-  lane = self;
 }
 
 std::string grouped(uint64_t number) {

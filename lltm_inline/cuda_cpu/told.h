@@ -116,7 +116,7 @@ void note_array(unsigned number);
 
 template <class Source, class Base, class I>
 CUDA_CPU_PLAIN constexpr I index(unsigned number, const Base& base, I i) {
-  if (std::is_constant_evaluated()) return i;
+  if (__builtin_is_constant_evaluated()) return i;
   if constexpr (!std::is_pointer_v<Base>) {
     note_array(number);
   } else if constexpr (std::is_integral_v<I>) {
@@ -129,7 +129,7 @@ CUDA_CPU_PLAIN constexpr I index(unsigned number, const Base& base, I i) {
 }
 template <class I>
 CUDA_CPU_PLAIN constexpr I index_of_array(unsigned number, I i) {
-  if (!std::is_constant_evaluated()) note_array(number);
+  if (!__builtin_is_constant_evaluated()) note_array(number);
   return i;
 }
 
