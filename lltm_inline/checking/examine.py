@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..base.progress import emit, say
 from ..cpp.masks import mask
+from ..cuda_cpu import narrow_indices
 from ..model.op import of_dtype
 from ..model.registry import Op
 from ..run.cases.case import Case, Size, dtypes_of, edge_axis, elements, prime_size, with_extent
@@ -358,6 +359,9 @@ def _parity(runner: Runner, cases: Sequence[Case], last: Iterable[Case], matrix:
 
 def _safety(runner: Runner, sizes: Sequence[Size] | None) -> Part:
     part = safety(runner, sizes, trust=not steps.in_worker())
+    if runner.watched and runner.function.build is not None:  # known once all cases have run
+        narrow = narrow_indices(str(runner.function.build.path), runner.kernel.sources.values())
+        part = part._replace(notes=(*part.notes, *narrow))
     steps.monitor.end()
     if runner.follower is None or not steps.in_worker():
         return part

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .lists import parts_of
-from .masks import macros, mask, without
+from .masks import code_of, macros, mask, without
 from .tree import below, parse, tree
 
 if TYPE_CHECKING:
@@ -19,6 +19,21 @@ _AHEAD = "void f() {"
 #: How a list is written.
 _LISTS = ("initializer_list", "compound_literal_expression")
 _TUPLES = ("make_tuple", "tie", "tuple")
+_NAMES = ("identifier", "field_identifier")
+_COMPUTED = ("call_expression", "subscript_expression", "update_expression", "assignment_expression")
+#: What stands ahead of the brackets of a cast; of `(int64_t)i` nothing does.
+_CASTS = (
+    b"",
+    b"static_cast",
+    b"int64_t",
+    b"uint64_t",
+    b"int32_t",
+    b"uint32_t",
+    b"int",
+    b"unsigned",
+    b"long",
+    b"size_t",
+)
 
 
 @dataclass(frozen=True)
@@ -97,6 +112,104 @@ def find_loops(text: str) -> tuple[Loop, ...]:
             head = (ends[0].start_byte, ends[-1].end_byte) if ends else head
         found.append(Loop(node.start_byte, node.end_byte, head))
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class Subscript:
+    """One `name[index]`, or `name + index` of a pointer that a function takes.
+
+    Attributes:
+        name: of the array or pointer.
+        pointer: what may be one, and has the index, `x` or `job.x`; empty where it is declared as an array, or has to be computed.
+        index: where the index stands.
+        source: what it was computed by: itself without casts, or the first value of the variable that it is, if that never changes.
+        first: the first variable of the index, and of its source.
+    """
+
+    name: str
+    pointer: str
+    index: tuple[int, int]
+    source: str
+    first: tuple[str, str]
+
+
+@lru_cache(maxsize=16)
+def find_subscripts(text: str) -> tuple[Subscript, ...]:
+    """List the subscripts in the functions of a text, but for those that are numbers.
+
+    >>> [(one.name, one.source) for one in find_subscripts("void f(int* x, int n) { const long i = n * 2; x[i] = x[(long)n]; }")]
+    [('x', 'n * 2'), ('x', 'n')]
+    """
+    root, code, found = tree(text), code_of(text, all_branches=True), list[Subscript]()
+    named = (next(below(one, *_NAMES), None) for one in below(root, "array_declarator"))
+    arrays = {code[one.start_byte : one.end_byte] for one in named if one}
+    for function in below(root, "function_definition", but=("function_definition",)):
+        taken = (
+            next(below(one, "identifier"), None)
+            for one in below(function, "pointer_declarator", but=("compound_statement",))
+        )
+        pointers = {code[one.start_byte : one.end_byte] for one in taken if one}
+        fixed = _fixed(function, code)
+        for node in below(function, "subscript_expression", "binary_expression"):
+            base, last = node.children[0], node.children[-1]
+            is_sum = node.type == "binary_expression"
+            inner = last if is_sum else last.named_children[0] if last.named_child_count == 1 else None
+            name = "" if inner is None or inner.type == "number_literal" else _name_of(base, code)
+            is_pointer = base.type == "identifier" and name in pointers
+            if inner is None or not name or (is_sum and (node.children[1].type != "+" or not is_pointer)):
+                continue
+            source = _uncast(inner)
+            value, end = fixed.get(code[source.start_byte : source.end_byte], (source, len(code)))
+            if value.end_byte < inner.start_byte < end:
+                source = _uncast(value)
+            words = " ".join(code[source.start_byte : source.end_byte].split())
+            is_array = (name in arrays and name not in pointers) or next(below(base, *_COMPUTED), None)
+            pointer = "" if is_array else code[base.start_byte : base.end_byte]
+            place = inner.start_byte, inner.end_byte
+            found.append(Subscript(name, pointer, place, words, (_first(inner, code), _first(source, code))))
+    return tuple(found)
+
+
+def _name_of(base: Node, code: str) -> str:
+    """Name the array of which `a[i]` or `s.a[i]` is an element; empty for what has no name, as the result of a call."""
+    while base.type == "subscript_expression":
+        base = base.children[0]
+    named = base.child_by_field_name("field") if base.type == "field_expression" else base
+    return code[named.start_byte : named.end_byte] if named is not None and named.type in _NAMES else ""
+
+
+def _uncast(node: Node) -> Node:
+    """Take brackets and casts off an expression: of `(long)(i * n)` it is `i * n`."""
+    while node.type in ("parenthesized_expression", "cast_expression", "call_expression"):
+        given = node.child_by_field_name("arguments") or node
+        called = b"" if given is node else (node.children[0].text or b"").partition(b"<")[0]
+        if called not in _CASTS or not given.named_children:
+            break
+        node = given.named_children[-1]
+    return node
+
+
+def _first(node: Node, code: str) -> str:
+    """Name the first variable of an expression, `blockIdx.x` for instance; empty where there is none."""
+    kinds = ("field_expression", "identifier")
+    return next((code[one.start_byte : one.end_byte] for one in below(node, *kinds, but=kinds)), "")
+
+
+def _fixed(function: Node, code: str) -> dict[str, tuple[Node, int]]:
+    """Return the first values of the variables of a function that are declared once and never change, and where each goes away."""
+    values: dict[str, tuple[Node, int]] = {}
+    changed = set[str]()
+    for node in below(function, "init_declarator", "assignment_expression", "update_expression", "pointer_expression"):
+        target = next(filter(None, map(node.child_by_field_name, ("declarator", "left", "argument"))), None)
+        if target is None or target.type != "identifier" or node.children[0].type == "*":
+            continue
+        name, value = code[target.start_byte : target.end_byte], node.child_by_field_name("value")
+        scope = node.parent.parent if node.parent is not None else None
+        if value is None or name in values or scope is None or scope.type != "compound_statement":
+            changed.add(name)
+        else:
+            values[name] = value, scope.end_byte
+    return {name: value for name, value in values.items() if name not in changed}
 
 
 @lru_cache(maxsize=256)

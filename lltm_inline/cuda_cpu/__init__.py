@@ -20,5 +20,6 @@ from __future__ import annotations
 
 from .header import header as header
 from .header import runtime as runtime
+from .rewrite import narrow_indices as narrow_indices
 from .rewrite import on_cpu as on_cpu
 from .rewrite import rewrite as rewrite

@@ -27,6 +27,10 @@ const char* const kMeetings[] = {"__syncwarp", "a shuffle", "a vote", "__match_a
 class Block;
 
 #ifdef CUDA_CPU_CHECK
+// In a check one launch runs at a time, and what belongs to a thread of the CPU would be memory that no check knows.
+#define CUDA_CPU_OF_THREAD_
+// How often the threads of a block may wait, all together, before it counts as endless: that takes half a minute.
+inline uint64_t most_waits = uint64_t(1) << 25;
 struct Checks;
 void begin_checks(const struct Launch& launch);
 void begin_block(Block& block);
@@ -39,6 +43,7 @@ void note_launch();
 inline void note_fault(const std::string&) {}
 inline void note_launch() {}
 #endif
+void mix_memory(uint64_t& hash);
 // What a launch hands to the kernel, all that a kernel may read of the host's stack, and the tensors that it points to.
 class Apart {
  public:
@@ -62,6 +67,7 @@ class Apart {
   std::vector<Moved> moved_;
 };
 #else
+#define CUDA_CPU_OF_THREAD_ thread_local
 inline void begin_block(Block&) {}
 inline void before_wait() {}
 inline void note_fault(const std::string&) {}
@@ -234,6 +240,14 @@ class Block {
   // No thread can go on: some wait for lanes of their warp that never come.
   CUDA_CPU_COLD void stuck();
 
+#ifdef CUDA_CPU_CHECK
+  // All threads wait or have ended: whether they have been there before, and will be for ever.
+  void require_an_end();
+  uint64_t state() const;
+
+  uint64_t meetings_, state_;  // since the block began; its state at the last one of which the number is a power of two
+#endif
+
   Lane* volatile* const current_ = &lane;  // of this thread of the CPU
   void (*body_)(void*);
   void* context_;
@@ -252,6 +266,24 @@ class Block {
 CUDA_CPU_PLAIN char* dynamic_shared();
 
 // What the rewriter tells the checks.
+struct Subscript {
+  const char* file;
+  int line;
+  const char *name, *index, *cure, *source, *cure_of_source;
+};
+#if !defined(CUDA_CPU_CHECK) || defined(CUDA_CPU_COUNT)
+template <class Source, class Base, class I>
+CUDA_CPU_PLAIN __attribute__((always_inline)) constexpr I index(unsigned, const Base&, I i) {
+  return i;
+}
+template <class I>
+CUDA_CPU_PLAIN __attribute__((always_inline)) constexpr I index_of_array(unsigned, I i) {
+  return i;
+}
+struct Subscripts {
+  Subscripts(std::initializer_list<Subscript>) {}
+};
+#endif
 #ifdef CUDA_CPU_CHECK
 void name_dynamic_shared(const char* name, size_t element);
 #else

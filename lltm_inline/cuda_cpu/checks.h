@@ -77,26 +77,45 @@ std::string of_thread(const Access& access, const Launch& launch) {
 
 const char* const kDone[] = {"read", "written", "changed by an atomic", "changed by an atomic"};
 
-std::string race(const Access& before, const Access& now, const std::string& element, const Launch& launch) {
+// Whether a thread has already done at an address what another one does now.
+bool does_again(const Access& before, const Access& now, const char* address) {
+  const Checks& all = checks();
+  const auto is_there = [&](const Spot& one) { return size_t(address - one.begin) < one.bytes; };
+  const auto spot = std::find_if(all.spots.begin(), all.spots.end(), is_there);
+  if (before.pc == now.pc || spot == all.spots.end()) return before.pc == now.pc;
+  const Past& past = spot->past[uintptr_t(address) / 4 - uintptr_t(spot->begin) / 4];
+  const auto is_same = [&](const Access& one) {
+    return one.pc == now.pc && one.thread == before.thread && one.block == before.block && one.time >= all.launched;
+  };
+  return is_same(past.stored) || std::any_of(std::begin(past.reads), std::end(past.reads), is_same);
+}
+
+std::string race(const Access& before, const Access& now, const char* address, size_t bytes, const Launch& launch) {
+  const char* const image = checks().image_low;
+  const std::string line = line_at(image + now.pc, launch), line_before = line_at(image + before.pc, launch);
   const bool same_block = before.block == now.block;
   const bool some_atomic = Kind(before.kind) >= Kind::atomic || Kind(now.kind) >= Kind::atomic;
   const bool same_warp = before.thread / kWarp == now.thread / kWarp;
   const char* const cure =
       some_atomic   ? "Either all accesses between two barriers are atomic or none is"
       : !same_block ? "No barrier orders two blocks: let each write places of its own, or use atomics"
-      : !same_warp  ? "Put __syncthreads() between them, where all threads of the block come by"
+      : line == line_before && does_again(before, now, address)
+          ? "Let one thread write it, or use an atomic: atomicAdd, for a sum"
+      : line == line_before
+          ? "Put __syncthreads() between two turns of the loop; where there is none, read into a variable, call "
+            "__syncthreads(), and write then"
+      : !same_warp ? "Put __syncthreads() between them, where all threads of the block come by"
       : launch.threads() <= kWarp
           ? "Put __syncwarp() or __syncthreads() between them"
           : "Put __syncthreads() between them, where all threads of the block come by; __syncwarp() is enough "
             "where no other warp takes part";
-  const char* const image = checks().image_low;
-  return "race: " + element + " is " + kDone[now.kind] + " at line " + line_at(image + now.pc, launch) + " by " +
-         of_thread(now, launch) + ", and " + kDone[before.kind] + " at line " + line_at(image + before.pc, launch) + " by " +
+  return "race: " + element_at(address, bytes) + " is " + kDone[now.kind] + " at line " + line + " by " +
+         of_thread(now, launch) + ", and " + kDone[before.kind] + " at line " + line_before + " by " +
          of_thread(before, launch) + ", in no certain order. " + cure;
 }
 
 [[noreturn]] void fail_race(const Access& before, const Access& now, const char* address, size_t bytes, Lane* self) {
-  self->block->fail(race(before, now, element_at(address, bytes), *self->block->launch), self);
+  self->block->fail(race(before, now, address, bytes, *self->block->launch), self);
 }
 
 [[noreturn]] void fail_uninitialised(const char* address, size_t bytes, bool shared, const char* pc, Lane* self) {
@@ -380,6 +399,8 @@ void begin_block(Block& block) {
   for (const auto declare : OfFile::here().shared) declare();
 }
 
+std::string name_of_array(const char* file, uint32_t line);
+
 uint64_t steps_left = kSteps;
 
 // A thread that has made them all, and then as many again, is endless: others may have made some of the first ones.
@@ -526,7 +547,8 @@ CUDA_CPU_HOOK_ void __ubsan_handle_out_of_bounds(cuda_cpu::IndexFault* fault, un
   if (!self) return;
   cuda_cpu::lane = nullptr;
   const std::string what = "out of bounds: index " + std::to_string(long(index)) + " at line " +
-                           cuda_cpu::place(fault->place.file, fault->place.line) + ", in an array of type " +
+                           cuda_cpu::place(fault->place.file, fault->place.line) + ", in " +
+                           cuda_cpu::name_of_array(fault->place.file, fault->place.line) + "an array of type " +
                            fault->array->name + ". Compare the index with the size before it is used";
   self->block->fail(what, self);
 }

@@ -374,6 +374,16 @@ void forget_allocation(void* begin) {
   }
 }
 
+void mix_memory(uint64_t& hash) {
+  for (const Spot& one : checks().spots) {
+    const size_t words = one.bytes / 8 * 8;
+    mix(hash, one.begin, one.begin + words);
+    uint64_t rest = 0;
+    std::memcpy(&rest, one.begin + words, one.bytes - words);
+    mix(hash, reinterpret_cast<const char*>(&rest), reinterpret_cast<const char*>(&rest + 1));
+  }
+}
+
 // While a kernel runs, the tensors that its arguments point to lie in copies that are far apart: an index that is far outside
 // of one of them does not meet another. A launch whose kernel may find pointers elsewhere leaves all in its place.
 void Apart::move(std::initializer_list<Argument> arguments) {

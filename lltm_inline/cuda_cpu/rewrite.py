@@ -7,16 +7,17 @@ the names of tensors, shared arrays and variables, and which tensors nobody has 
 
 from __future__ import annotations
 
+import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from ..base.arguments import did_you_mean
-from ..cpp.bodies import all_calls, find_launches
+from ..cpp.bodies import all_calls, find_launches, find_subscripts
 from ..cpp.functions import Function, all_functions
-from ..cpp.masks import closing, directives, heads, unquoted
+from ..cpp.masks import closing, directives, heads, mask, unquoted
 from ..cpp.variables import find_declarations
-from ..diagnosis.source_text import definition, position
+from ..diagnosis.source_text import definition
 from ..errors import TemplateError
 from .header import header
 
@@ -88,6 +89,11 @@ _IN_KERNELS = {
     r"\bnew\b(?!\s*\()": "new (::cuda_cpu::OnHeap{})",
     r"\bdelete\b(?:\s*\[\s*\])?(?!\s*;)": "::cuda_cpu::OnHeap{} <<",
 }
+#: Where a text looks at how much 32 bits hold.
+_LIMITS = re.compile(
+    r"\bU?INT(?:32)?_MAX\b|(?i:\bcan_?use_?32_?bit\w*)|numeric_limits\s*<\s*(?:u?int(?:32_t)?|unsigned(?: int)?|index_t)\s*>|"
+    r"\b(?:2'?147'?483'?64[78]|4'?294'?967'?29[56])|\b(?i:0x7f{7}|0xf{8})\b|\b1[uUlL]*\s*<<\s*3[0-2]\b"
+)
 _EMPTY = re.compile(r"(?:at|torch)\s*::\s*empty(?:_like|_strided)?\s*")
 _TENSOR = re.compile(r"(?:const )?(?:(?:at|torch)\s*::\s*)?Tensor ?(?:const ?)?&?")
 
@@ -114,7 +120,7 @@ def rewrite(text: str, label: str, name: str, needs_kernel: bool = True) -> str:
     """
     source = _Text(text, label, name)
     _refuse(source, needs_kernel)
-    finders = (_includes, _launches, _shared, _variables, _in_kernels, *_FOR_TENSORS)
+    finders = (_includes, _launches, _shared, _variables, _in_kernels, _subscripts, *_FOR_TENSORS)
     return _edited(text, [edit for find in finders for edit in find(source)])
 
 
@@ -146,8 +152,14 @@ class _Text:
     def __init__(self, text: str, label: str, name: str) -> None:
         self.text, self.code, self.start = text, unquoted(text), f"kernel {label!r}, {name} line "
 
+    def line(self, offset: int) -> int:
+        """Number the line of a place as the directives `#line` ahead of it do."""
+        numbers = [one for one in directives(self.text) if one.name == "line" and one.end <= offset]
+        begin, first = (numbers[-1].end + 1, int(numbers[-1].rest.split()[0])) if numbers else (0, 1)
+        return first + self.text.count("\n", begin, offset)
+
     def refusal(self, offset: int, what: str) -> TemplateError:
-        return TemplateError(f"{self.start}{position(self.text, offset)[0]}: {what}")
+        return TemplateError(f"{self.start}{self.line(offset)}: {what}")
 
     def cannot(self, offset: int, what: str) -> TemplateError:
         return self.refusal(offset, f"device 'cuda-cpu' cannot run {what}. Take device 'cuda', or write it without")
@@ -245,14 +257,14 @@ def _shared(source: _Text) -> Iterator[_Edit]:
                     f"{name} has another type for each {type_}, and nvcc wants one for each name: declare extern __shared__ unsigned "
                     f"char memory[]; and {type_}* {name} = reinterpret_cast<{type_}*>(memory);",
                 )
-            storage = "static thread_local " * at_file
+            storage = "static CUDA_CPU_OF_THREAD_ " * at_file
             memory = f'::cuda_cpu::dynamic_shared<{type_}>("{name}")'
             yield begin, end, f"{storage}{type_}* const {name} = {memory}{breaks}"
             if at_file:
                 yield end + 1, end + 1, _told_at_file(name, memory)
             continue
-        if static := re.compile(r"\bstatic\s+").match(code, begin):
-            yield static.start(), static.end(), ""
+        if code.startswith("static", begin):
+            yield begin, begin + len("static"), ""
         for name in one.names:
             told = f'::cuda_cpu::declare_shared("{name}", {name})'
             fits = (
@@ -305,6 +317,44 @@ def _in_kernels(source: _Text) -> Iterator[_Edit]:
         for match in re.finditer(pattern, source.code):
             if source.on_device(match.start()):
                 yield match.start(), match.end(), new
+
+
+def _subscripts(source: _Text) -> Iterator[_Edit]:
+    """Tell the checks which array an index is of, and by what type an index of a pointer is computed: see `told.h`."""
+    rows: list[str] = []
+    for one in find_subscripts(source.text):
+        begin, end = one.index
+        # What changes something is not repeated, not even for its type.
+        changes = any(mark in one.source for mark in ("++", "--", "="))
+        if changes or {*"{}#"} & {*source.text[begin:end], *one.source, *one.pointer} or not source.on_device(begin):
+            continue
+        index, number = " ".join(source.code[begin:end].split()), len(rows)
+        words = [one.name, index, _wider(one.first[0]), one.source, _wider(one.first[1])]
+        shown = ", ".join('"' + word.replace("\\", "").replace('"', "'") + '"' for word in words)
+        rows.append(f"{{__FILE__, {source.line(begin)}, {shown}}}")
+        how = f"<decltype({one.source})>({number}, {one.pointer}, (" if one.pointer else f"_of_array({number}, ("
+        yield begin, begin, f"::cuda_cpu::index{how}"
+        yield end, end, "))"
+    if rows:
+        code = len(source.code)
+        yield code, code, f" static const ::cuda_cpu::Subscripts cuda_cpu_subscripts_{{{', '.join(rows)}}};"
+
+
+def _wider(variable: str) -> str:
+    """Say what makes an index one of 64 bits whose first variable this is."""
+    return f"int64_t({variable})" if "." in variable else f"int64_t {variable}".rstrip()
+
+
+def narrow_indices(library: str, texts: Iterable[str]) -> list[str]:
+    """Say which indices of a library in check mode are computed in 32 bits, and from which size on they are wrong.
+
+    Nothing is said where a text looks at such sizes itself.
+    """
+    take = getattr(ctypes.CDLL(library), "cuda_cpu_narrow_indices", None)
+    if take is None or any(_LIMITS.search(mask(text)) for text in texts):
+        return []
+    take.restype = ctypes.c_char_p
+    return (take() or b"").decode().splitlines()
 
 
 def _tokens(source: _Text) -> Iterator[_Edit]:

@@ -16,6 +16,16 @@ CUDA_CPU_COLD cudaError_t note(cudaError_t error, const char* call, const char* 
   return error;
 }
 
+#ifdef CUDA_CPU_CHECK
+CUDA_CPU_PLAIN void mix(uint64_t& hash, const char* begin, const char* end) {
+  for (uint64_t word; begin < end; begin += 8) {
+    __builtin_memcpy(&word, begin, 8);
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+  }
+}
+#endif
+
 Block& Block::here() {
   static thread_local Block block;
   return block;
@@ -131,6 +141,9 @@ CUDA_CPU_PLAIN void Block::enter(Fiber* fiber, Lane* self) {
 
 CUDA_CPU_PLAIN bool Block::release() {
   if (ended_ == count_) return false;
+#ifdef CUDA_CPU_CHECK
+  require_an_end();
+#endif
   if (at_block_ + ended_ == count_) {
     release_block();
     return true;
@@ -192,10 +205,53 @@ CUDA_CPU_COLD void Block::stuck() {
   }
 }
 
+#ifdef CUDA_CPU_CHECK
+// The stacks of the threads, on which their registers lie while they wait, and the memory of the launch. Nothing else decides
+// what they do next: blocks run one after another.
+uint64_t Block::state() const {
+  uint64_t hash = ended_;
+#ifndef CUDA_CPU_UCONTEXT
+  for (unsigned i = 0; i < count_; ++i) {
+    if (lanes_[i].wait == Wait::ended) continue;
+    const Fiber& one = *lanes_[i].fiber;
+    mix(hash, static_cast<const char*>(one.place), one.low + Fiber::kStack);
+  }
+  mix_memory(hash);
+#endif
+  return hash;
+}
+
+// A right kernel may meet often, but not twice in the same state: a loop in which nothing changes is told soon, one that
+// counts is told after `most_waits`.
+void Block::require_an_end() {
+  constexpr uint64_t kSoon = 1024, kNear = 16;
+  const uint64_t before = uint64_t(1) << (63 - __builtin_clzll(++meetings_));
+  if (meetings_ < kSoon) return;
+  std::string since;
+#ifndef CUDA_CPU_UCONTEXT
+  if (meetings_ == before) state_ = state();
+  if (meetings_ != before && meetings_ - before <= kNear && state() == state_) {
+    const uint64_t turns = meetings_ - before;
+    since = ", and everything is as it was " + (turns == 1 ? "the time" : std::to_string(turns) + " times") + " before";
+  }
+#endif
+  if (since.empty() && meetings_ * count_ < most_waits) return;
+  const Lane& self = *std::find_if(lanes_, lanes_ + count_, [](const Lane& one) { return one.wait != Wait::ended; });
+  give_up(describe(
+      "endless: threads have waited " + std::to_string(meetings_) + " times, last in " +
+          (self.wait == Wait::block ? "__syncthreads" : kMeetings[int(self.meeting)]) + " at line " +
+          std::to_string(self.line) + since + ". See whether the loop can end; on a GPU it would hang",
+      &self));
+}
+#endif
+
 CUDA_CPU_PLAIN void Block::prepare() {
   count_ = cursor_ = unsigned(launch->threads());
   next_ = at_block_ = ended_ = 0;
   vote = 0;
+#ifdef CUDA_CPU_CHECK
+  meetings_ = 0;
+#endif
   unsigned i = 0;
   for (unsigned z = 0; z < size.z; ++z) {
     for (unsigned y = 0; y < size.y; ++y) {
@@ -283,7 +339,7 @@ CUDA_CPU_COLD std::string Launch::fault() const {
 
 // It stays in its place as long as the thread of the CPU lives.
 CUDA_CPU_PLAIN char* dynamic_shared() {
-  static thread_local std::unique_ptr<char[]> memory(new char[228 * 1024 + 256]);
+  static CUDA_CPU_OF_THREAD_ std::unique_ptr<char[]> memory(new char[228 * 1024 + 256]);
   return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(memory.get()) + 127) / 128 * 128);
 }
 

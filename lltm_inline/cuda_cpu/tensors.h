@@ -105,9 +105,126 @@ void require_written(const at::TensorBase& tensor, const char* function) {
   what += all.launch.empty() ? ", and no kernel was launched. "
                              : ". The last launch was " + all.launch + ", of " + std::to_string(all.threads) + " threads. ";
   throw std::runtime_error(
-      what + (all.threads < elements ? "There must be a thread for every element, or a loop in which each thread takes several"
-                                     : "Look at the condition under which a thread writes, and at the index"));
+      what + (all.threads >= elements            ? "Look at the condition under which a thread writes, and at the index"
+              : all.threads < elements - missing ? "A thread takes several elements: look at how many, at the step and the end "
+                                                   "of its loop, and at the number of blocks"
+                                                 : "There must be a thread for every element, or a loop in which each thread "
+                                                   "takes several"));
 }
+
+#ifndef CUDA_CPU_COUNT
+// What is known of a subscript: of the last launch, and of all that have made it.
+struct Site {
+  Subscript said;
+  uint32_t launch = 0;
+  const volatile void* base = nullptr;
+  int64_t most = 0;
+  size_t element = 0, bytes = 0, row = 0;  // of an element of the pointer; of the tensor, nothing where it is too small
+  size_t unit = 0;                         // of an element of the tensor
+  std::string tensor = {};
+  bool is_signed = true, by_source = false, is_off = false, is_exact = true, has_several = false;
+  size_t covered = 0;  // bytes of the tensor that was covered first
+
+  // It covers the tensor to its last row; with one size alone that would say nothing.
+  void settle() {
+    if (is_off || !bytes) return;
+    const size_t reached = size_t(most + 1) * element;
+    if (reached + row - element < bytes) is_off = true;
+    is_exact &= reached >= bytes;
+    has_several |= covered && covered != bytes;
+    if (!covered) covered = bytes;
+    bytes = 0;
+  }
+
+  void begin(const volatile void* base_, size_t element_, uint32_t launch_) {
+    settle();
+    launch = launch_;
+    base = base_;
+    most = -1;
+    const Region* const region = region_at((const char*)base, 1);
+    if (!region || region->begin != base || (region->of != Of::tensor && region->of != Of::memory)) {
+      is_off = true;
+      return;
+    }
+    const auto &sizes = region->sizes, &strides = region->strides;
+    const bool has_rows = sizes.size() > 1;
+    for (const Region& one : checks().regions) {
+      const bool takes_part = one.of == Of::tensor && (one.away || !region->away);
+      is_off |= takes_part && one.bytes / one.element > region->bytes / region->element;
+    }
+    const bool has_gaps = has_rows && size_t(strides[0] * sizes[0]) * region->element != region->bytes;
+    element = element_;
+    bytes = has_gaps || (has_rows && sizes[0] < 2) || region->bytes <= 2 * region->element ? 0 : region->bytes;
+    row = has_rows ? size_t(strides[0]) * region->element : element;
+    unit = region->element;
+    tensor = region->name;
+  }
+};
+
+std::vector<Site>& sites() {
+  static std::vector<Site> all;
+  return all;
+}
+
+unsigned last_array = ~0u;
+Site* first_site = nullptr;
+
+Subscripts::Subscripts(std::initializer_list<Subscript> all) {
+  for (const Subscript& one : all) sites().push_back({one});
+  first_site = sites().data();
+}
+
+CUDA_CPU_PLAIN void note_array(unsigned number) {
+  last_array = number;
+}
+
+// It calls nothing but at the first access of a launch: what is called here is instrumented, and its steps are no thread's.
+CUDA_CPU_PLAIN void note_index(
+    unsigned number, const volatile void* base, size_t element, int64_t index, bool is_signed, bool by_source) {
+  Lane* const self = lane;
+  Site& site = first_site[number];
+  if (!self || site.is_off) return;
+  const uint32_t launched = self->block->checks->launched;
+  if (site.launch != launched) {
+    lane = nullptr;
+    site.is_signed = is_signed;
+    site.by_source = by_source;
+    site.begin(base, element, launched);
+    lane = self;
+  }
+  if (site.base != base) site.is_off = true;
+  if (site.most < index) site.most = index;
+}
+
+std::string grouped(uint64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t i = text.size(); i > 3;) text.insert(i -= 3, ",");
+  return text;
+}
+
+// "lltm/mine:14: i * cols + j, an index of x, is computed in int: wrong from 2,147,483,648 elements on; make it int64_t i"
+std::string text_of(const Site& site) {
+  const Subscript& said = site.said;
+  const uint64_t limit = (uint64_t(1) << (site.is_signed ? 31 : 32)) * (site.element / site.unit);
+  const std::string file = said.file;
+  return file.substr(file.rfind('/', file.rfind('/') - 1) + 1) + ":" + std::to_string(said.line) + ": " +
+         (site.by_source ? said.source : said.index) + ", an index of " + site.tensor + ", is computed in " +
+         (site.is_signed ? "int" : "unsigned int") + ": wrong " +
+         (site.is_exact ? "from " + grouped(limit) + " elements on"
+                        : "where the last row begins at element " + grouped(limit) + " or later") +
+         "; make it " + (site.by_source ? said.cure_of_source : said.cure);
+}
+
+std::string name_of_array(const char* file, uint32_t line) {
+  if (last_array >= sites().size()) return "";
+  const Subscript& said = sites()[last_array].said;
+  return said.line == int(line) && std::string(said.file) == file ? std::string(said.name) + ", " : "";
+}
+#else
+std::string name_of_array(const char*, uint32_t) {
+  return "";
+}
+#endif
 
 Region region_of(const Array& array, Of of) {
   Region region{array.begin, array.bytes, array.name, array.element, of, {array.sizes, array.sizes + array.axes}, {}};
@@ -150,4 +267,17 @@ void name_dynamic_shared(const char* name, size_t element) {
 
 }  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
+
+#ifndef CUDA_CPU_COUNT
+// A line for each index that is wrong in large tensors.
+extern "C" __attribute__((visibility("default"))) const char* cuda_cpu_narrow_indices() {
+  static std::string text;
+  text.clear();
+  for (cuda_cpu::Site& one : cuda_cpu::sites()) {
+    one.settle();
+    if (!one.is_off && one.has_several) text += cuda_cpu::text_of(one) + "\n";
+  }
+  return text.c_str();
+}
+#endif
 #endif

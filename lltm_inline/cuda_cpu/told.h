@@ -105,6 +105,39 @@ CUDA_CPU_PLAIN void declare_shared(const char* name, const T& array) {
   remember_shared(array_of(name, array, std::make_index_sequence<std::rank_v<T>>()), off.self);
 }
 
+#ifndef CUDA_CPU_COUNT
+// Indices of 32 bits. That one of them is wrong beyond 2^31 elements is proven without such a tensor: the compiler says by
+// which type it is computed, and the launches of a check, of many sizes, that it reaches the last element of a tensor which
+// begins where the pointer does and is the largest of the launch. So it would have to be more than its type holds.
+// To run the last blocks of a huge grid instead, what the host's code does with huge tensors ahead of the launch would have
+// to be run, too, and be left out of the way: copies, zeros and sums take all the gigabytes.
+void note_index(unsigned number, const volatile void* base, size_t element, int64_t index, bool is_signed, bool by_source);
+void note_array(unsigned number);
+
+template <class Source, class Base, class I>
+CUDA_CPU_PLAIN constexpr I index(unsigned number, const Base& base, I i) {
+  if (__builtin_is_constant_evaluated()) return i;
+  if constexpr (!std::is_pointer_v<Base>) {
+    note_array(number);
+  } else if constexpr (std::is_integral_v<I>) {
+    using By = std::remove_cvref_t<Source>;
+    constexpr bool by_source = std::is_integral_v<By> && sizeof(By) < sizeof(I);
+    using Narrow = std::conditional_t<by_source, By, I>;
+    if constexpr (sizeof(Narrow) == 4) note_index(number, base, sizeof(*base), int64_t(i), std::is_signed_v<Narrow>, by_source);
+  }
+  return i;
+}
+template <class I>
+CUDA_CPU_PLAIN constexpr I index_of_array(unsigned number, I i) {
+  if (!__builtin_is_constant_evaluated()) note_array(number);
+  return i;
+}
+
+struct Subscripts {
+  Subscripts(std::initializer_list<Subscript> all);
+};
+#endif
+
 struct SharedOfFile {
   explicit SharedOfFile(void (*declare)()) {
     remember_shared_of_file(declare);

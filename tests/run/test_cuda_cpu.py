@@ -18,7 +18,7 @@ from lltm_inline.base.device import DEVICES
 from lltm_inline.compiling import header
 from lltm_inline.compiling.job import make_job
 from lltm_inline.compiling.toolchain import find_toolchain
-from lltm_inline.cuda_cpu import rewrite
+from lltm_inline.cuda_cpu import narrow_indices, rewrite
 from lltm_inline.errors import BuildError, CrashError, TemplateError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.source.template import CUDA_PRELUDE, prelude_text, render
@@ -177,6 +177,34 @@ def test_wrong_kernels_in_short(op: Op) -> None:
     )
     planted, text = together("wrong", names=names)
     require_reports(planted, loaded(text, compiler=QUICK))
+
+
+NARROW = sorted((PLACE / "narrow").glob("*.cu"))
+
+
+@pytest.mark.full
+@pytest.mark.falls(*(path.stem for path in NARROW if not path.stem.startswith("right_")))
+@pytest.mark.parametrize("compiler", [QUICK, "g++"])
+def test_indices_of_32_bits(op: Op, compiler: str) -> None:
+    """One that has to be beyond them in a large tensor is told at its line, with the size; no other one is, nor where the text looks."""
+    need(compiler)
+    planted, text = put_together(NARROW, HEADERS)
+    kernel = Kernel("planted/all", cuda=text)
+    function = li.load(kernel, device="cuda-cpu", compiler=compiler, cflags=DEVICES["cuda-cpu"].check_flags, trust=True)
+    library = str(function.build.path) if function.build else ""
+    for one in planted:
+        for x in one.x:
+            y = function.forward(x, one.number)[0]
+            assert one.name == "right_rows" or torch.equal(y, x), one.name
+    told, missed = narrow_indices(library, [text]), []
+    for one in planted:
+        own = [note for note in told if any(note.startswith(f"planted/all:{line}: ") for line in one.lines)]
+        if one.said("note") != "none" and not any(re.search(one.said("note") + r"\Z", note) for note in own):
+            missed.append((one.name, own))
+        told = [note for note in told if note not in own]
+    assert not missed and not told, (missed, told)
+    for check in ("x.numel() <= INT_MAX", "at::native::canUse32BitIndexMath(x)", "x.numel() < 2147483648"):
+        assert narrow_indices(library, [f"TORCH_CHECK({check});"]) == []
 
 
 def require_reports(planted: list[Planted], run: Callable[[torch.Tensor, int], torch.Tensor], unseen: str = "") -> None:
@@ -346,6 +374,12 @@ def test_refusals(text: str, message: str) -> None:
     """What cannot run on the CPU is refused by name and line, before anything is compiled."""
     with pytest.raises(TemplateError, match=message):
         rewrite(text, "op/mine", "cuda")
+
+
+def test_a_refusal_has_the_line_of_the_text(op: Op) -> None:
+    """A text gets a directive ahead of it before it is rewritten, which is no line of it."""
+    with pytest.raises(TemplateError, match=r"'planted/all', cuda line 2: dynamic shared memory is written extern"):
+        render(Kernel("planted/all", cuda="#include <vector>\nextern __shared__ float s;\n" + KERNEL), op, "cuda-cpu")
 
 
 FORWARD = """at::Tensor forward(const at::Tensor& x, int64_t which) {
