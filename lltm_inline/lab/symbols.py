@@ -64,11 +64,12 @@ _OF_CHECKS = re.compile(
 _SAID = (
     " Launch Call Loaded Variable SharedOfFile OnHeap Accessor Accessor32 Pair named with_accessors unwritten returned declare_shared "
     "dynamic_shared kernel_memcpy kernel_memset kernel_malloc kernel_free broken thread_index block_index block_size grid_size "
+    "index index_of_array Subscripts "
 )
 _IMPORTED = (
     " Block Apart lane last_error last_fault most_shared is_loaded thread_order note place shown fail_shuffle fail_unasked off_axis "
     "remember_tensor remember_shared remember_variable remember_shared_of_file remember_allocation forget_allocation mark_unwritten "
-    "name_dynamic_shared require_written before_wait before_atomic before_copy fence "
+    "name_dynamic_shared require_written before_wait before_atomic before_copy fence note_index note_array "
 )
 _HOOKS = ("__tsan_", "__sanitizer_", "__ubsan_", "__wrap_mem")
 #: Families of functions that a C++ text may call and a CUDA text may not.
