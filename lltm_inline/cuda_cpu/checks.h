@@ -397,6 +397,7 @@ void begin_block(Block& block) {
   for (uint32_t& one : block.warp_synced) one = block.begun;
   count_block(block);
   for (const auto declare : OfFile::here().shared) declare();
+  checks().is_dynamic_named = false;  // a name that a kernel itself has for it counts more
 }
 
 std::string name_of_array(const char* file, uint32_t line);

@@ -6,7 +6,7 @@ __global__ void k(const float* x, float* y) {
   const int i = threadIdx.x, j = threadIdx.y;
   tile[i][j] = other[i][j] = x[i * 8 + j];
   __syncthreads();
-  y[i * 8 + j] = other[i][j] + tile[i + 2][j];  // <-
+  y[i * 8 + j] = other[i][j] + (i == 7 ? tile[i + 2][j] : 0);  // <-
 }
 at::Tensor run(const at::Tensor& x) {
   at::Tensor y = at::empty_like(x);
