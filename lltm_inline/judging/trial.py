@@ -340,6 +340,7 @@ TABLE: tuple[tuple[str, Callable[[Probes], bool | str], str, str], ...] = (
         _CALLED, Probes.ignores_its_kernel,
         "what its kernels return is not used: it is right with NaN in their place", "use it",
     ),
+    (_LEFT, lambda p: _lazy(p.first), "its output is no plain tensor, and may compute when somebody looks at it", _WAIT),
     (_LEFT, lambda p: _busy(_threads() - p.threads), "a thread of it still computes when it has returned", _WAIT),
     (_LEFT, lambda p: _python_threads(), "a thread of Python's is left running", _WAIT),
     (_CLOCKED, Probes.touches, "it puts something else in the place of what a judge is read by", "leave that alone"),
@@ -349,6 +350,12 @@ TABLE: tuple[tuple[str, Callable[[Probes], bool | str], str, str], ...] = (
         "it makes a stream, and nothing waits for it", "synchronise it, or have the current stream wait for it",
     ),
 )  # fmt: skip
+
+
+def _lazy(results: Any) -> bool | str:
+    """Name the type of a result that is not torch's own: what is asked of it may be done then, when no time is taken."""
+    own = (one for one in map(type, tensors(results)) if one not in (Tensor, torch.nn.Parameter))
+    return next((one.__name__ for one in own), False)
 
 
 def _changed(one: Any, change: Callable[[Any], Any]) -> Any:
