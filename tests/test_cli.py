@@ -183,7 +183,7 @@ def test_wrong_usage(words: tuple[str, ...], message: str, capsys: pytest.Captur
         (("export", "lltm/fused", "--to", "x", "--how", "stable"), ": --how stable needs"),
         (("benchmark", "lltm/fused", "--seconds", "0"), ": --seconds 0.0, want"),
         (("lab", "new", "a b", "axpy"), ": folder 'a b', want a name"),
-        (("lab", "new", "fine", "block_sum"), "with a C++ text: give one: --solution\n"),
+        (("lab", "new", "fine", "block_sum"), "of one text, C++ or CUDA: give one: --solution\n"),
     ],
 )
 def test_arguments_are_named_as_they_are_typed(

@@ -145,9 +145,8 @@ def runtime_text(prelude: str) -> str:
 
 _WHOLE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*[<\"]torch/)(?:extension|torch|all)\.h", re.MULTILINE)
 #: What is in those headers, and not in <torch/types.h>: without them torch::cuda is at::cuda, with streams and guards, too.
-_OF_PYTHON = ("py::", "pybind11::", "PYBIND11")
 _OF_WHOLE = re.compile(
-    r"\bTHP|\bautograd::|\btorch::(?:autograd|data|detail|fft|jit|load|mps|nested|nn|optim|"
+    r"(?P<python>\b(?:py|pybind11)::|\bPYBIND11)|\bTHP|\bautograd::|\btorch::(?:autograd|data|detail|fft|jit|load|mps|nested|nn|optim|"
     r"pickle_\w+|python|save|serialize|sparse|special|xpu)\b"
     r"|\btorch::cuda::(?:cudnn_is_available|device_count|is_available|manual_seed|synchronize)"
 )
@@ -162,9 +161,10 @@ def lighter(text: str, binds: bool = False) -> str:
     Example:
         >>> lighter("#include <torch/extension.h>\\ntorch::Tensor f(torch::Tensor x);")
         '#include <torch/types.h>\\ntorch::Tensor f(torch::Tensor x);'
+        >>> lighter("#include <torch/extension.h>\\nnamespace memcpy { }  using memcpy::f;")[:24]
+        '#include <torch/types.h>'
     """
-    code = mask(text)
-    needs = _OF_WHOLE.search(code) or (not binds and any(word in code for word in _OF_PYTHON))
+    needs = any(not (binds and found["python"]) for found in _OF_WHOLE.finditer(mask(text)))
     return text if needs else _WHOLE.sub(r"\1types.h", text)
 
 

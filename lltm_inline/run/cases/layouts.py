@@ -52,8 +52,11 @@ def place(value: Tensor, layout: str, device: str) -> Placed:
         storage[0] = value.flatten()[0]
         tensor = storage[0].expand(shape)
     elif layout in EXPANDED and value.dim() and value.numel():
-        storage = value.narrow(EXPANDED[layout], 0, 1).clone()
-        tensor = storage.expand(shape)
+        # With room for all, as above.
+        one = value.narrow(EXPANDED[layout], 0, 1)
+        storage = value.new_full((value.numel() + 64,), filler)
+        storage[: one.numel()] = one.flatten()
+        tensor = storage[: one.numel()].view(one.shape).expand(shape)
         if not torch.equal(tensor.nan_to_num(), value.nan_to_num()):  # an op whose inputs are made of each other
             return place(value, "contiguous", device)
     elif layout == CHANNELS_LAST and value.dim() >= 4:
