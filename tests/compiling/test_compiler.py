@@ -248,7 +248,10 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 
 @pytest.mark.usefixtures("quick_compiler")
 @needs("readelf")
-@pytest.mark.parametrize(("text", "api"), [(STABLE, "stable"), (BOUND, "aten")], ids=["stable", "pybind11"])
+@pytest.mark.parametrize(
+    ("text", "api"),
+    [pytest.param(STABLE, "stable", id="stable"), pytest.param(BOUND, "aten", id="pybind11", marks=pytest.mark.full)],
+)
 def test_a_link_reads_no_names_of_torch(text: str, api: str, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside a precompiled header stand empty libraries: what is linked with them names the same libraries, and works."""
     found = li.load(tiny(11, text=text, api=api), progress=False)

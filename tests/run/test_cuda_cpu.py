@@ -122,6 +122,7 @@ def test_right_kernels_otherwise(op: Op, compiler: str | None, is_all: bool, fla
     require_numbers(planted, loaded(text, *flags, compiler=compiler))
 
 
+@pytest.mark.full
 def test_a_fence_is_linked_beside_a_header(op: Op, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is compiled apart, beside a precompiled header, has all that a text calls: the header is not thrown away."""
     monkeypatch.setattr(header, "discard", lambda *_: pytest.fail("the header was thrown away"))
