@@ -25,7 +25,6 @@ from ..checking.report import Finding, Section
 from ..checking.runner import laboratory
 from ..checking.safety import replay, safety_cases
 from ..errors import InfraError, InputError, LltmInlineError
-from ..measure import stats
 from ..model.registry import Kernel, Op
 from ..run.cases.case import Case, Size, dtypes_of, elements, with_extent
 from ..run.cases.drawing import secret
@@ -318,8 +317,7 @@ def _holds(op: Op, runner: Runner, checked: checking.Runner) -> str:
                 checked.run_again(case)
                 held.append(runner.start().held())
             # What leaks, in each call or in every third, grows in all runs; what is set up once changes one of them.
-            runs = (held[end] - held[end - _CALLS] for end in range(2 * _CALLS, len(held), _CALLS))
-            left = stats.quartiles(runs)[1] / _CALLS
+            left = min(held[end] - held[end - _CALLS] for end in range(2 * _CALLS, len(held), _CALLS)) / _CALLS
             if left <= _KEPT:
                 return ""
     except Gone as gone:
