@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..base.device import DEVICES
 from ..cpp.masks import mask
+from ..diagnosis.source_text import position
 from ..model.registry import Kernel
 from ..run.cases.case import DEVIATIONS, VIEW, Case, Evidence, Size, edge_axis, with_extent
 from ..run.cases.expectation import expect
@@ -46,7 +47,6 @@ _WRITTEN = {
 _TAKEN = re.compile(
     r"\b(\w+)\s*\.\s*((?:const_|mutable_)?data_ptr|(?:packed_)?accessor\w*)\s*<\s*((?:at::|c10::)?\w+)\b"
 )
-_STRING = re.compile(r'"((?:[^"\\\n]|\\.){6,})"')
 #: A tensor by which a text chooses its dtype, and one that is made like another.
 _DISPATCHED = re.compile(r"\bAT_DISPATCH_\w+\s*\(\s*(\w+)\s*\.\s*(?:scalar_type|dtype|type)\b")
 _LIKE = re.compile(r"\b(\w+)\s*=[^;=]*?\b(?:\w+_like\s*\(\s*(\w+)|(\w+)\s*\.\s*(?:contiguous|clone|options)\s*\()")
@@ -236,7 +236,7 @@ def _least(runner: Runner, quantity: str, case: Case, axis: int) -> Size:
 def _of_text(runner: Runner, mismatch: Mismatch, case: Case) -> list[str]:
     """Say what the kernel's own text lacks, where a message or a missing gradient tells."""
     if mismatch.cell == RAISES:
-        return _one_dtype(runner, mismatch, case) or _where_it_is_said(runner.kernel, mismatch.sentence)
+        return _one_dtype(runner, mismatch, case) or _where_it_is_said(runner, mismatch.sentence)
     if mismatch.cell == "missing" and mismatch.quantity in runner.gradients and lacks_backward(runner, case):
         return [NO_BACKWARD]
     return []
@@ -250,7 +250,7 @@ def _one_dtype(runner: Runner, mismatch: Mismatch, case: Case) -> list[str]:
     if said is None or not places:
         return []
     written = _WRITTEN[said[1]][0]
-    if inside := [place for place, name in places if name in _dispatched(kernel)]:
+    if inside := _inside(kernel, said[1]):
         return [f"{inside[0]}, and its dtype is what the text dispatches over: write scalar_t for {written} there"]
     if kernel.api == "stable" or {said[1], said[2]} != {*_DTYPES} or _DTYPES[said[2]] != case.dtype:
         given = _WRITTEN.get(said[2], (said[2],))[0]
@@ -266,14 +266,9 @@ def _one_dtype(runner: Runner, mismatch: Mismatch, case: Case) -> list[str]:
     ]
 
 
-def _where_it_is_said(kernel: Kernel, said: str) -> list[str]:
-    """Name the line of a text in which the words stand that a call raised with."""
-    found = [
-        (len(words[1]), _line(text, words.start()))
-        for text in kernel.sources.values()
-        for words in _STRING.finditer(text)
-        if words[1] in said.replace(kernel.label, "")
-    ]
+def _where_it_is_said(runner: Runner, said: str) -> list[str]:
+    """Name the line of a text in which the words stand that a call raised with: the longest of them."""
+    found = [(len(words), line) for words, line in runner.own_words(said)]
     return [f"line {max(found)[1]} of the text raises it"] if found else []
 
 
@@ -282,11 +277,7 @@ def _taken(kernel: Kernel, written: str) -> Iterator[tuple[str, str]]:
     for text in kernel.sources.values():
         for found in _TAKEN.finditer(mask(text)):
             if found[3] in _WRITTEN.get(written, ()):
-                yield f"line {_line(text, found.start())} takes {found[1]}.{found[2]}<{found[3]}>", found[1]
-
-
-def _line(text: str, place: int) -> int:
-    return text.count("\n", 0, place) + 1
+                yield f"line {position(text, found.start())[0]} takes {found[1]}.{found[2]}<{found[3]}>", found[1]
 
 
 def _dispatched(kernel: Kernel) -> set[str]:
@@ -299,6 +290,12 @@ def _dispatched(kernel: Kernel) -> set[str]:
     return names
 
 
+def _inside(kernel: Kernel, written: str) -> list[str]:
+    """List where a text takes a pointer to one dtype of what it dispatches over."""
+    several = _dispatched(kernel)
+    return [place for place, name in _taken(kernel, written) if name in several]
+
+
 def refuses_what_it_declares(kernel: Kernel, said: str) -> bool:
     """Tell whether a dtype is refused by a pointer of a tensor over whose dtype the text dispatches: it has said that it takes it.
 
@@ -307,7 +304,7 @@ def refuses_what_it_declares(kernel: Kernel, said: str) -> bool:
         said: how the call was refused.
     """
     found = _WRONG_DTYPE.search(said)
-    return found is not None and any(name in _dispatched(kernel) for _, name in _taken(kernel, found[1]))
+    return found is not None and bool(_inside(kernel, found[1]))
 
 
 def lacks_backward(runner: Runner, case: Case) -> bool:

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from ..base.device import DEVICES
 from ..compiling.compiler import Build
+from ..diagnosis.source_text import position
 from ..errors import DefinitionError
 from ..model.registry import Op
 from ..run.built import Built
@@ -50,6 +51,7 @@ _TELLING = 100
 _NO_VIEW = "view size is not compatible with input tensor's size and stride"
 #: How device `cuda-cpu` refuses a launch that asks for more than a GPU has.
 _TOO_LONG = re.compile(r"impossible launch: the dynamic shared memory (?:in bytes )?is ")
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.){6,})"')
 #: Enough to show a race or a wrong cut of the work.
 _MOST_THREADS = 3
 _RERUNS = 4
@@ -456,8 +458,15 @@ class Runner:
         """
         if _SEEN.match(said):
             return _TOO_LONG.search(said) is not None
-        texts, said = "".join(self.kernel.sources.values()), said.replace(self.kernel.label, "")
-        return any(part in said for part in re.findall(r'"((?:[^"\\\n]|\\.){6,})"', texts))
+        return any(self.own_words(said))
+
+    def own_words(self, said: str) -> Iterator[tuple[str, int]]:
+        """Find the strings of the text that stand in what a call raised with, each with its line."""
+        said = said.replace(self.kernel.label, "")
+        for text in self.kernel.sources.values():
+            for found in _STRING.finditer(text):
+                if found[1] in said:
+                    yield found[1], position(text, found.start())[0]
 
     def step(self, name: str, call: Call) -> AbstractContextManager[None]:
         """Note, in a worker, what is being done, so that it can be told after a crash."""
