@@ -137,12 +137,17 @@ def _with_values(value: Tensor, name: str, signed: bool) -> Tensor:
 
 
 def _with_last(value: Tensor, times: float) -> Tensor:
-    """Have the largest or the least number of all in the last row and column; of shares and the like it stays among the others."""
+    """Have the largest or the least numbers of all in the last row and column; of shares and the like they stay among the others.
+
+    They rise up to the last one, as which of equal numbers has the gradient is anybody's choice.
+    """
     if not value.numel() or not value.dim():
         return value
     most = times * value.abs().max() if _is_any(value) else value.max() if times > 0 else value.min()
+    first = 5 / 6 if _is_any(value) else 1 - times / 150
+    rising = torch.linspace(first, 1, value.numel(), dtype=torch.float64).view(value.shape)
     value = value.clone()
-    value[-1] = value[..., -1] = most
+    value[-1], value[..., -1] = most * rising[-1], most * rising[..., -1]
     return value
 
 
