@@ -29,7 +29,15 @@ from ..model.registry import Op
 from ..run.built import Built
 from ..run.cases.case import THREADS, Case, Size, elements, size_text
 from ..run.cases.drawing import seeded
-from ..run.cases.expectation import Expected, expect, leaves_of, quantities, results_of, tensor_inputs
+from ..run.cases.expectation import (
+    REFERENCE_SECONDS,
+    Expected,
+    expect,
+    leaves_of,
+    quantities,
+    results_of,
+    tensor_inputs,
+)
 from ..run.cases.layouts import Placed, place
 from ..run.cases.tolerance import excused, tolerance
 from ..run.compare import Mismatch, Tolerance, compare
@@ -342,8 +350,12 @@ class Runner:
             if isinstance(error, DefinitionError) and 0 in case.size:  # an index into nothing, say
                 result.skipped = f"{case.describe(self.op)}: {error}"
                 return None
-            result.refused = not steps.is_out_of_memory(error)
+            late = isinstance(error, TimeoutError)
+            result.refused = not (late or steps.is_out_of_memory(error))
             why = "the reference refuses it" if result.refused else "the memory is not enough for the reference"
+            if late:
+                self._took("reference", REFERENCE_SECONDS, case)
+                why = "the reference would take too long"
             result.skipped = f"{case.describe(self.op)}: {why} ({one_line(error)})"
             return None
         placed: dict[str, Placed] = {}

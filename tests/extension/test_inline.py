@@ -1395,6 +1395,22 @@ def test_a_reference_that_takes_long() -> None:
     assert report.ok and "the reference would take too long; it took" in str(report), str(report)
 
 
+def _for_ever(x: torch.Tensor) -> torch.Tensor:
+    """Take no time at all for few numbers, and never come back for many: no smaller size foretells it."""
+    while len(x) > 3_000:
+        pass
+    return 2 * x
+
+
+@pytest.mark.full
+def test_a_reference_that_does_not_come_back() -> None:
+    """It is stopped, and nothing is said against the kernel; what is larger is not tried either."""
+    text = "torch::Tensor f(torch::Tensor x) { return 2 * x; }"
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=_for_ever, inputs=(torch.randn(7),))
+    report = str(li.check(kernel, compiler=QUICK))
+    assert "right (" in report and "the reference would take too long; it took 10 s at N=4096, float64" in report
+
+
 @pytest.mark.full
 def test_a_view_that_strides_do_not_allow() -> None:
     """A text that looks at its input in another shape refuses what is transposed, which is said; where it always fails it is wrong."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import zip_longest
@@ -30,6 +33,8 @@ _WIDE = {
 _MOST_LEFT = 1e-9
 #: How often inputs are changed, and how far they are moved to tell equal ones apart.
 _SHAKES, _TIE = 8, 1e-9
+#: So many seconds of the processor a reference may take for one case: a loop in Python may grow with the square of the elements.
+REFERENCE_SECONDS = 10.0
 
 
 def quantities(op: Op) -> list[str]:
@@ -217,6 +222,7 @@ def expect(op: Op, case: Case) -> Expected:
     """Compute what a case should give, in double precision from the very inputs of the case; remembered per process.
 
     Raises:
+        TimeoutError: the reference takes more than `REFERENCE_SECONDS`.
         Exception: whatever the reference raises for this size.
     """
     grads = case.grads if case.grads == "expanded" else "contiguous"
@@ -231,9 +237,35 @@ def expect(op: Op, case: Case) -> Expected:
             del _expected[next(iter(_expected))]
         with steps.step("reference", f"{op.name}/python", lambda: (case.describe(op), ())):
             began = time.thread_time()
-            known = _expect(op, case)
+            with _in_time():
+                known = _expect(op, case)
             known = _expected[key] = replace(known, seconds=time.thread_time() - began)
     return known
+
+
+class _Late(BaseException):
+    """The time is up. Not an Exception: no reference may swallow it."""
+
+
+@contextmanager
+def _in_time() -> Iterator[None]:
+    """End the block when its time is up, if it is Python's: a signal reaches the main thread of a worker."""
+    if not steps.in_worker() or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(*_: object) -> None:
+        raise _Late
+
+    before = signal.signal(signal.SIGVTALRM, late)
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, REFERENCE_SECONDS)
+        yield
+    except _Late:
+        raise TimeoutError(f"it takes more than {REFERENCE_SECONDS:g} s") from None
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def _expect(op: Op, case: Case) -> Expected:
