@@ -1096,6 +1096,12 @@ a/b:2:9: remark: '_Z4nearf' inlined into '_ZZ1ffENK3$_0clEv' with (cost=5, thres
 def test_a_compiler_that_says_nothing() -> None:
     """As with -O0: there are no remarks, and that is no error."""
     assert told_in("", "a/b", "float f();") == ()
+    plain = (
+        "a/b:4:9: remark: the cost-model indicates that vectorization is not beneficial [-Rpass-missed=loop-vectorize]"
+    )
+    assert [one.what for one in told_in(plain, "a/b", "")] == ["not vectorised"], (
+        "all that clang++ says of it with AVX2"
+    )
 
 
 def test_nothing_is_said_of_what_is_generated() -> None:

@@ -564,17 +564,18 @@ def _nest(text: str, line: int) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=8)
 def extents(text: str) -> dict[int, int]:
-    """Return the first and the last line of each loop of a text; of one alone in a macro also those of the macro, where g++ sees it.
+    """Return the first and the last line of each loop of a text; of one nest in a macro also those of the macro, where g++ sees it.
 
     Example:
         >>> extents("for (;;)\\n  for (;;) {\\n    f();\\n  }\\nwhile (a) f();")
         {1: 4, 2: 4, 5: 5}
-        >>> extents('AT_DISPATCH_ALL_TYPES(t, "f", [&] {\\n  while (a) f();\\n});')
-        {1: 3, 2: 2}
+        >>> extents('AT_DISPATCH_ALL_TYPES(t, "f", [&] {\\n  while (a)\\n    while (b) f();\\n});')
+        {1: 4, 2: 3, 3: 3}
     """
     found, loops = dict[int, int](), find_loops(text)
+    inmost = [one for one in loops if not any(one.start < other.start < one.end for other in loops)]
     for call in all_calls(text):
-        if _DISPATCH.match(call.name) and sum(call.opening < loop.start < call.end for loop in loops) == 1:
+        if _DISPATCH.match(call.name) and sum(call.opening < loop.start < call.end for loop in inmost) == 1:
             found[_line(text, call.start)] = _line(text, call.end)
     for loop in loops:
         line = _line(text, loop.start)

@@ -39,6 +39,8 @@ _BARE = "couldn't vectorize loop"
 _WHY_OF_CLANG = "loop not vectorized: "
 #: What clang++ says beside another reason.
 _NO_REASON = f"{_WHY_OF_CLANG}instruction cannot be vectorized"
+#: And where there is no other: with AVX2, of a loop that goes far with each step.
+_NO_GAIN = "the cost-model indicates that vectorization is not beneficial"
 
 #: What decides wherever g++ has found it out: of an index that it cannot follow, it says first that arrays may overlap.
 _DECISIVE: tuple[tuple[str, ...], ...] = (
@@ -163,7 +165,7 @@ def _remarks(printed: str, name: str, own: set[str]) -> Iterator[Remark]:
     for file, line, kind, said in told:
         if said == _BARE and file == name:
             yield _not_vectorised(line, found_out)
-        elif file == name and said.startswith(_WHY_OF_CLANG):
+        elif file == name and said.startswith((_WHY_OF_CLANG, _NO_GAIN)):
             if said != _NO_REASON or not others:
                 yield _not_vectorised(line, [said])
         elif file == name:
