@@ -31,8 +31,10 @@ PACKAGES = {
     "nvcc": {"apt-get": "nvidia-cuda-toolkit", "dnf": "cuda-toolkit", "conda": "cuda-nvcc"},
 }
 
-#: What labs need beside it, by the module that is imported: to read a library before it is loaded, and several workers.
-OF_LABS, OF_WORKERS = {"pyelftools": "elftools"}, {"distributed": "distributed", "cryptography": "cryptography"}
+#: What labs need beside it, by the module that is imported: to read a library before it is loaded, to filter its system calls, and
+#: several workers.
+OF_LABS = {"pyelftools": "elftools", "pyseccomp": "pyseccomp"}
+OF_WORKERS = {"distributed": "distributed", "cryptography": "cryptography"}
 
 
 def missing_of(packages: Mapping[str, str]) -> list[str]:

@@ -52,7 +52,7 @@ VERBS = (
           (Option("--no-mutants", "", "leave the changes of the solution out"), *_HOW)),
     _verb("collect", "say what is in a folder of submissions, without running any", (
         _MADE,
-        Option("source", "", "a folder or zip of notebooks, nbgrader's submitted/, or Gradescope's mount", needed=True),
+        Option("source", "", "a folder or zip of notebooks or kernels, nbgrader's submitted/, or Gradescope's mount", needed=True),
     )),
     _verb("grade", "grade a class", (_MADE, Option("submissions", "", "as for collect", needed=True)), (
         Option("--to", "DIR", "where grades are kept", needed=True),
@@ -62,6 +62,10 @@ VERBS = (
     )),
     _verb("report", "write CSV files and a page for each student", (
         Option("folder", "", "into which grade has written", needed=True),
-    ), (Option("--gradescope", "FILE", "write the results.json of the one submission there instead"),)),
+    ), (
+        Option("--gradescope", "FILE", "write the results.json of the one submission there instead"),
+        Option("--prairielearn", "FILE", "the same for PrairieLearn"),
+        Option("--autolab", "FILE", "write the scores of the one submission there, a line for Autolab"),
+    )),
     _verb("doctor", "try to break out of the sandbox, and say what this machine lacks"),
 )  # fmt: skip

@@ -21,7 +21,7 @@ _SECONDS, _OUTPUT = 20.0, 1 << 20
 _CURES = {
     "namespaces": "sudo sysctl -w kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0",
     "Landlock": "",
-    "seccomp": "",
+    "seccomp": "sudo apt install libseccomp2",
 }
 _MEANS = {
     "namespaces": "a user, a network and an IPC namespace of its own",
@@ -31,7 +31,7 @@ _MEANS = {
 _LACKS = {
     "namespaces": "denied here; the other locks hold without",
     "Landlock": "this kernel has none: it takes Linux 5.13 or newer, with landlock in the list of lsm= it is started with",
-    "seccomp": "this kernel has no filters, or the processor is neither x86-64 nor AArch64",
+    "seccomp": "this kernel has no filters of system calls, or there is no libseccomp",
 }
 _BARE = "a submission can tell which processes there are, and reach none; the locks hold without"
 _BUBBLE = "sudo apt install bubblewrap"

@@ -153,6 +153,7 @@ def main(control: int) -> None:
     import torch.fx.experimental.symbolic_shapes  # the first gradient imports it
     import torch.utils.cpp_extension
 
+    sandbox.rules()
     _platform_identity()  # remembered: behind the locks nobody may ask for it
     find_functions(
         "void f() {}"

@@ -1,4 +1,4 @@
-"""Grades go out: CSV for nbgrader, Canvas and Moodle, `results.json` for Gradescope, a page for each student and one of the class."""
+"""Grades go out: CSV for nbgrader, Canvas and Moodle, JSON for Gradescope, PrairieLearn and Autolab, pages for students and class."""
 
 from __future__ import annotations
 
@@ -40,28 +40,39 @@ _MOST_PAIRS = 10
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|\S")
 
 
-def report(folder: str | os.PathLike[str], *, gradescope: str | os.PathLike[str] | None = None) -> Made:
+def report(
+    folder: str | os.PathLike[str],
+    *,
+    gradescope: str | os.PathLike[str] | None = None,
+    prairielearn: str | os.PathLike[str] | None = None,
+    autolab: str | os.PathLike[str] | None = None,
+) -> Made:
     """Write what `grade` found as files for people and for other programs.
 
     Args:
         folder: into which `grade` has written.
-        gradescope: where to write the `results.json` of the one submission that Gradescope has mounted.
+        gradescope, prairielearn: where to write the `results.json` of the one submission that is graded there.
+        autolab: where to write the line with its scores, which must be the last one that Autolab's grader prints.
 
     Returns:
-        What was written: `nbgrader.csv`, `canvas.csv`, `moodle.csv`, `class.html`, and a page in `students/` for each.
+        What was written: `nbgrader.csv`, `canvas.csv`, `moodle.csv`, `class.html`, and a page in `students/` for each; or the files
+        for one submission alone.
 
     Raises:
-        InputError: the folder holds no grades; or for Gradescope, they are not of one student, or not complete.
+        InputError: the folder holds no grades; or for one submission, they are not of one student, or not complete.
         FileError: a file cannot be read or written.
     """
     folder = path_of("folder", folder)
     grades = Grades.from_json(folder / GRADES)
-    if gradescope is not None:
-        target = path_of("gradescope", gradescope)
-        text = json.dumps(results(grades), indent=1)  # before the file is opened: half of one is a grade of nought
+    wanted = {"gradescope": gradescope, "prairielearn": prairielearn, "autolab": autolab}
+    targets = {name: path_of(name, path) for name, path in wanted.items() if path is not None}
+    # All ahead of the first file: half of one is a grade of nought.
+    texts = {name: json.dumps(ALONE[name](_of_one(grades))) + "\n" for name in targets}
+    for name, target in targets.items():
         with using_file(target):
-            target.write_text(text, encoding="utf-8")
-        return Made(target.parent, ((target.name, "for Gradescope"),))
+            target.write_text(texts[name], encoding="utf-8")
+    if targets:
+        return Made(folder, tuple((str(target), f"for {name}") for name, target in targets.items()))
     pages = {student: f"students/{_file_name(student)}.html" for student in grades.students}
     everybody = class_page(grades, pages)
     files = {
@@ -138,42 +149,50 @@ def _reasons(grades: Sequence[Grade]) -> list[str]:
     return [*lost, *(f"{grade.exercise} was not graded: {grade.not_graded}" for grade in grades if grade.not_graded)]
 
 
-def results(grades: Grades) -> dict[str, Any]:
-    """Return what Gradescope reads: a test for each criterion, and the score.
-
-    Raises:
-        InputError: the grades are not of one student, or something was not graded: Gradescope must give no points then.
-    """
-    students = list(grades.students)
-    if len(students) != 1:
-        raise InputError(
-            f"Gradescope mounts one submission, and these are grades of {plural(len(students), 'student')}"
-        )
-    missing = [f"{grade.exercise}: {grade.not_graded}" for grade in grades.grades if grade.not_graded]
-    if missing:
+def _of_one(grades: Grades) -> Grades:
+    """See that there is one submission and that all of it is graded: a program that asks for one must give no points otherwise."""
+    if len(grades.students) != 1:
+        raise InputError(f"want grades of one submission, and these are of {plural(len(grades.students), 'student')}")
+    if missing := [f"{grade.exercise}: {grade.not_graded}" for grade in grades.grades if grade.not_graded]:
         raise InputError(f"not graded: {'; '.join(missing)}")
+    return grades
+
+
+def _results(grades: Grades, about: str, score: str, most: str, said: str) -> dict[str, Any]:
+    """Return a `results.json`: a test for each criterion in the words of whoever reads it, and what is to be said about all."""
+    lost = max(grades.penalty.values(), default=0.0)
+    words = [_UNLOCKED] * (not grades.sandboxed) + [f"{lost:.0%} of the points are lost, as it was late."] * bool(lost)
     tests = [
-        {
-            "name": f"{grade.exercise}: {mark.criterion}",
-            "number": f"{number}.{place}",
-            "score": mark.points,
-            "max_score": mark.of,
-            "output": mark.reason,
-            "visibility": "visible",
-        }
-        for number, grade in enumerate(grades.grades, 1)
-        for place, mark in enumerate(grade.marks, 1)
+        {"name": f"{grade.exercise}: {mark.criterion}", score: mark.points, most: mark.of, said: mark.reason}
+        for grade in grades.grades
+        for mark in grade.marks
     ]
-    lost = grades.penalty.get(students[0], 0.0)
-    said = [_UNLOCKED] * (not grades.sandboxed) + [f"{lost:.0%} of the points are lost, as it was late."] * bool(lost)
-    return {
-        "score": grades.score(students[0]),
-        "output": " ".join(said),
-        "visibility": "visible",
-        "stdout_visibility": "hidden",
-        "tests": tests,
-        "extra_data": {"lab": grades.grades[0].lab, "sandboxed": grades.sandboxed},
-    }
+    (student,) = grades.students
+    return {"score": grades.score(student) or 0.0, about: " ".join(words), "tests": tests}
+
+
+def _gradescope(grades: Grades) -> dict[str, Any]:
+    found = _results(grades, "output", "score", "max_score", "output")
+    tests = [{**test, "number": str(n), "visibility": "visible"} for n, test in enumerate(found["tests"], 1)]
+    extra = {"lab": grades.grades[0].lab, "sandboxed": grades.sandboxed}
+    return {**found, "tests": tests, "visibility": "visible", "stdout_visibility": "hidden", "extra_data": extra}
+
+
+def _prairielearn(grades: Grades) -> dict[str, Any]:
+    """Its score is a share of the points."""
+    found = _results(grades, "message", "points", "max_points", "message")
+    return {**found, "gradable": True, "score": found["score"] / (sum(grades.of.values()) or 1.0)}
+
+
+def _autolab(grades: Grades) -> dict[str, Any]:
+    """The points of each cell, which is a problem there."""
+    kept = 1 - max(grades.penalty.values(), default=0.0)
+    return {"scores": {grade.exercise: round((grade.points or 0.0) * kept, 6) for grade in grades.grades}}
+
+
+#: What programs read that grade one submission at a time: https://gradescope-autograders.readthedocs.io/en/latest/specs/,
+#: https://docs.prairielearn.com/externalGrading/ and https://docs.autolabproject.com/lab/.
+ALONE = {"gradescope": _gradescope, "prairielearn": _prairielearn, "autolab": _autolab}
 
 
 def _document(title: str, body: Html) -> str:

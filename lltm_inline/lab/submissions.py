@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -22,11 +23,14 @@ from ..model.op import FrozenDict
 from .cells import MOST_BYTES, cell_of, grade_id, is_locked, kernel_cell, read_notebook, source_of, too_large, value_of
 from .grades import plain_cell
 from .lab import Exercise, Lab, Question, read_lab
+from .making import handed_out
 
 _METADATA = "submission_metadata.json"
 #: Of one student; and how deep folders are looked into.
 _MOST_FILES, _DEEPEST = 50_000, 20
 _TIMESTAMP = "timestamp.txt"
+#: Of a text that is handed in without a notebook, by the kind of the lab's; and its name where the lab has one kernel.
+_SUFFIX, _USUAL = {"cpp": ".cpp", "cuda": ".cu"}, "submission"
 _LONGEST_TIME = 200
 #: The name of any other zone may mean two.
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:Z|UTC|GMT|([+-]\d\d:?\d\d))?", re.ASCII)
@@ -104,7 +108,8 @@ def collect(lab: Lab | str | os.PathLike[str], source: str | os.PathLike[str]) -
     Args:
         lab: its folder or its `lab.zip`.
         source: a folder with a notebook or a folder for each student, a zip of such a folder, nbgrader's `submitted/` or the
-            folder of its course, or what Gradescope mounts at `/autograder`.
+            folder of its course, what Gradescope mounts at `/autograder`, or what GitHub Classroom clones. In place of a notebook
+            there may be the text of a kernel, such as `submission.cu`, or Python that hands it to `load_inline`.
 
     Returns:
         The submissions; what is wrong with one stands in its answers, and touches no other student.
@@ -118,9 +123,13 @@ def collect(lab: Lab | str | os.PathLike[str], source: str | os.PathLike[str]) -
     files: dict[str, list[_Found]] = {}
     if not path.exists():
         raise FileError(f"{shown(str(path))}: no such folder or zip")
+    # GitHub Classroom clones NAME-STUDENT into NAME-submissions.
+    cloned = path.resolve().name
+    classroom = cloned.removesuffix("submissions") if cloned.endswith("-submissions") else ""
     with using_file(path):
         for one in _in_folder(path) if path.is_dir() else _in_zip(path):
             student, task = (one.student, "") if one.student else _whose(one)
+            student = student.removeprefix(classroom)
             student = student.encode(errors="backslashreplace").decode()  # file systems have names that are no text
             theirs = files.setdefault(_folded(student), []) if student else []
             if len(theirs) <= _MOST_FILES:
@@ -195,11 +204,15 @@ def _trouble(name: str, mode: int, size: int) -> str:
         return f"{shown(name)} is a link, want the file itself"
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):  # in a zip the type may be missing
         return f"{shown(name)} is no file"
-    return too_large(shown(name), size) if _is_book(PurePosixPath(name)) else ""
+    return too_large(shown(name), size) if _is_book(PurePosixPath(name)) or _is_text(PurePosixPath(name)) else ""
 
 
 def _is_book(path: PurePosixPath) -> bool:
     return path.suffix.lower() == ".ipynb"
+
+
+def _is_text(path: PurePosixPath) -> bool:
+    return path.suffix in (*_SUFFIX.values(), ".py")
 
 
 def _in_zip(path: Path) -> Iterator[_Found]:
@@ -253,7 +266,7 @@ def _time_of(text: str, where: str) -> str:
 def _whose(one: _Found) -> tuple[str, str]:
     """Return the student that a place in the tree names, and the folder below that, which nbgrader names by the assignment."""
     parts = one.path.parts[one.path.parts[:1] == ("submitted",) :]
-    if len(parts) < 2 and not (_is_book(one.path) or one.trouble):
+    if len(parts) < 2 and not (_is_book(one.path) or _is_text(one.path) or one.trouble):
         return "", ""  # it lies beside the submissions
     name = parts[0] if len(parts) > 1 else one.path.stem
     return name, "/".join(parts[1:-1])
@@ -283,10 +296,12 @@ def _submission(lab: Lab, student: str, files: Sequence[_Found]) -> Submission:
         raise InputError(f"{len(named)} notebooks, want one: {', '.join(shown(str(one.path)) for one in named[:4])}")
     if trouble := next((one.trouble for one in named or books if one.trouble), ""):
         raise InputError(trouble)
+    texts = [] if books else [one for one in files if _is_text(one.path) and one.task in ("", lab.name)]
     if not named and books:
         raise InputError(f"no notebook of the lab in the student's folder; there is {shown(str(books[0].path))}")
-    if not named:
+    if not named and not texts:
         raise InputError("there is no notebook in the folder")
+    named = named or texts
     handed_in = named[0].handed_in
     # nbgrader's own, as it is laid out there; anywhere else it is a file like any other.
     for stamp in files if named[0].task == lab.name else ():
@@ -294,12 +309,62 @@ def _submission(lab: Lab, student: str, files: Sequence[_Found]) -> Submission:
             if stamp.trouble:
                 raise InputError(stamp.trouble)
             handed_in = _time_of(stamp.read(_LONGEST_TIME).decode("utf-8-sig", "replace"), _TIMESTAMP)
-    book = read_notebook(named[0].read(MOST_BYTES + 1), shown(named[0].path.name))
+    book = _as_book(lab, texts) if texts else read_notebook(named[0].read(MOST_BYTES + 1), shown(named[0].path.name))
     answers = []
     for cell in lab.cells:
         answer, said = own_result(partial(_answer, cell, book))
-        answers.append(answer or Answer(cell.grade_id, not_graded=said))
+        answer = answer or Answer(cell.grade_id, not_graded=said)
+        # Line n of a text is line n of its cell, or of its file.
+        answers.append(replace(answer, text=answer.text.removeprefix("\n")) if texts else answer)
     return Submission(student, tuple(answers), handed_in, _rewritten(lab, book))
+
+
+def _as_book(lab: Lab, files: Sequence[_Found]) -> dict[str, Any]:
+    """Lay texts into the lab's notebook, below the first lines of its cells: then they are read as any other."""
+    book = handed_out(lab)
+    for exercise in lab.exercises:
+        cell = next(cell for cell in book["cells"] if grade_id(cell) == exercise.grade_id)
+        mine = [one for one in files if one.path.suffix in (_SUFFIX[exercise.kind], ".py")]
+        alone = len(lab.exercises) == 1
+        named = [one for one in mine if one.path.stem in (exercise.grade_id, *[_USUAL] * alone)] or mine * alone
+        if len(named) > 1:
+            raise InputError(f"{len(named)} kernels, want one: {', '.join(shown(str(one.path)) for one in named[:4])}")
+        cell["source"] = source_of(cell).partition("\n")[0] + "\n"
+        cell["source"] += _text_of(named[0], exercise.kind) if named else ""
+    return book
+
+
+def _text_of(found: _Found, kind: str) -> str:
+    """Return the text of a kernel: the file, or of one in Python the string that it hands to `load_inline`, which is not run."""
+    where = shown(found.path.name)
+    try:
+        text = found.read(MOST_BYTES).decode("utf-8-sig")
+        if found.path.suffix != ".py":
+            return text
+        tree = ast.parse(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
+        raise InputError(f"{where} cannot be read: {str(error)[:100]}") from None
+    nodes, argument = [*ast.walk(tree)], f"{kind}_sources"
+    named = {
+        target.id: node.value
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    handed = [
+        each.value
+        for node in nodes
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("load_inline")
+        for each in node.keywords
+        if each.arg == argument
+    ]
+    for value in handed[:1] if len(handed) == 1 else ():
+        (one,) = value.elts if isinstance(value, ast.List | ast.Tuple) and len(value.elts) == 1 else (value,)
+        plain = named.get(one.id) if isinstance(one, ast.Name) else one
+        if isinstance(plain, ast.Constant) and isinstance(plain.value, str):
+            return plain.value
+    raise InputError(f"{where} is not run, and has no one load_inline(..., {argument}=...) with a plain string")
 
 
 def _rewritten(lab: Lab, book: dict[str, Any]) -> tuple[str, ...]:

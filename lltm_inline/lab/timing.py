@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,14 +26,12 @@ from torch import Tensor
 from ..base.processors import processors
 from ..errors import InfraError
 from ..measure import stats
-from ..model.op import of_dtype
 from ..model.registry import Op
 from ..run.cases.case import Case, elements
-from ..run.cases.drawing import generator, seeded
-from ..run.cases.expectation import run_reference, widen
+from ..run.cases.drawing import secret
+from ..run.cases.expectation import Expected, compute, quantities
 from ..run.cases.tolerance import tolerance
-from ..run.compare import Tolerance, dtype_name
-from ..run.function import each
+from ..run.compare import Tolerance
 from .inside import Ask
 from .locked import Answer, Gone, same
 from .runner import CHANGES, Runner
@@ -66,20 +64,22 @@ def speedup(op: Op, runner: Runner, baseline: Runner, seed: bytes) -> tuple[floa
         )
     size = max(sizes, key=lambda one: elements(op, one))
     drawn, threads = below(op, size, random.Random(seed)), processors()
-    slack: dict[tuple[int, ...], list[float]] = {}
+    slack: dict[tuple[int, ...], Mapping[str, float]] = {}
     times: dict[str, list[float]] = {"baseline": [], "kernel": []}
     lines = {"baseline": Line(op, baseline), "kernel": Line(op, runner)}
     for number in range(_WARM + _ROUNDS):
         size = drawn[number % len(drawn)]
-        inputs, grads, want = _drawn(op, size, dtype, number)
-        if size not in slack:
-            slack[size] = _own_errors(op, inputs, grads, want)
-        limit = tolerance(op, Case("", size, dtype))
+        case = Case("", size, dtype)
+        with secret(seed + number.to_bytes(2)):  # other inputs each time, and nobody remembers them
+            known = compute(op, case)
+        if size not in slack:  # how far off PyTorch itself is in the dtype that is timed
+            slack[size] = {name: known.own_error(name, bound=True) for name in known.wide}
+        limit = tolerance(op, case)
         order = ["baseline", "kernel"]
         for name in order if number % 2 else reversed(order):
             try:
-                seconds, values = lines[name].timed(inputs, grads, threads)
-                wrong = lines[name].wrong or _wrong(op, values, want, limit, slack[size])
+                seconds, values = lines[name].timed(known.inputs, known.grads, threads)
+                wrong = lines[name].wrong or _wrong(known, values, limit, slack[size])
             except Gone as gone:
                 if name == "baseline":
                     raise InfraError(f"the baseline {gone.reason}") from None
@@ -170,47 +170,19 @@ class Line:
         return seconds, answer.values
 
 
-def _drawn(
-    op: Op, size: Sequence[int], dtype: torch.dtype, number: int
-) -> tuple[list[Any], list[Tensor], list[Tensor | None]]:
-    """Draw inputs and incoming gradients, and return them with what they should give."""
-    draw = generator(op.name, tuple(size), "timed", number)
-
-    def randn(*shape: int) -> Tensor:
-        return of_dtype(torch.randn(shape, dtype=torch.float32, generator=draw), dtype_name(dtype))
-
-    with seeded(seed=draw.initial_seed()):
-        inputs = op.make_inputs(randn, size)
-    with torch.no_grad():
-        outputs = op.run_reference(*inputs)
-    grads = [torch.randn(o.shape, dtype=torch.float32, generator=draw).to(o.dtype) for o in outputs]
-    wide = [each(value, widen) for value in inputs]
-    found, gradients = run_reference(op, wide, [widen(grad) for grad in grads], [True] * len(grads))
-    return list(inputs), grads, [*found, *gradients]
-
-
-def _own_errors(op: Op, inputs: Sequence[Any], grads: Sequence[Tensor], want: Sequence[Tensor | None]) -> list[float]:
-    """Return for each result how far off PyTorch itself is in the dtype that is timed."""
-    found, gradients = run_reference(op, inputs, grads, [True] * len(grads))
-    return [
-        0.0 if one is None or right is None else float((one.to(right.dtype) - right).abs().max())
-        for one, right in zip([*found, *gradients], want, strict=True)
-    ]
-
-
-def _wrong(op: Op, values: Sequence[Any], want: Sequence[Tensor | None], limit: Tolerance, own: Sequence[float]) -> str:
+def _wrong(known: Expected, values: Sequence[Any], limit: Tolerance, own: Mapping[str, float]) -> str:
     """Say which of the results is not what it should be: as close as a check wants it."""
-    names = [*(result.name for result in op.signature.results), *(f"d_{tensor.name}" for tensor in op.gradients)]
+    op, names = known.op, quantities(known.op)
     differentiable = [argument in op.gradients for argument in op.signature.inputs] if op.gradients else []
     count = len(op.signature.outputs)
     given = [*values[:count], *(value for value, has in zip(values[count:], differentiable, strict=False) if has)]
     if len(given) != len(names):
         return f"{len(given)} results, want {len(names)}"
-    for name, got, right, error in zip(names, given, want, own, strict=True):
-        if right is None:
+    for name, got in zip(names, given, strict=True):
+        if (right := known.wide.get(name)) is None:
             continue
         if not isinstance(got, Tensor) or got.shape != right.shape:
             return f"{name} is missing or of another shape"
-        if not bool(((got.to(right.dtype) - right).abs() <= limit.limit(right) + 4 * error).all()):
+        if not bool(((got.to(right.dtype) - right).abs() <= limit.limit(right) + 4 * own[name]).all()):
             return f"{name} is not what it should be"
     return ""

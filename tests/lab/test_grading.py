@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import ssl
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 import urllib.error
@@ -32,7 +34,7 @@ from lltm_inline.lab.grading import LINES, Job, Outcome, _by_dask, _equal, _pena
 from lltm_inline.lab.lab import read_lab
 from lltm_inline.lab.selftesting import Selftest, Trial
 from lltm_inline.model.op import FrozenDict
-from tests.lab.shared import KERNEL, book, hand_in, lab_in, ready
+from tests.lab.shared import KERNEL, TOML, book, hand_in, lab_in, ready
 from tests.needs import needs
 
 pytestmark = needs("Landlock and seccomp")
@@ -41,6 +43,7 @@ WRONG = KERNEL.replace("A * x + y", "A * x")
 CRASHES = KERNEL.replace("return A * x + y;", "*(volatile int*)8 = 1; return x;")
 NO_CODE = KERNEL.replace("A * x + y", "A * x + why")
 SAME = KERNEL.replace("--check ", "")
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -389,6 +392,48 @@ def test_gradescope_grades(tmp_path: Path) -> None:
         results = at / "results" / "results.json"
         found.append((ended, json.loads(results.read_text())["score"] if results.exists() else None))
     assert found == [(0, 5.0), (1, None)]
+
+
+ONE_CELL = TOML.partition("[values.moved]")[0].replace("due =", "# due =").replace("late =", "# late =")
+TEXT = "#include <ATen/ATen.h>\nat::Tensor forward(const at::Tensor& x, const at::Tensor& y) { return A * x + y; }\n"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("program", ["PrairieLearn", "Autolab"])
+def test_graders_of_others(program: str, tmp_path: Path) -> None:
+    """The commands of docs/labs.md grade a text where these programs lay it, and write what they read."""
+    lab = ready(lab_in(tmp_path / "lab", ONE_CELL))
+    li.lab.make(lab.folder)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (tmp_path / "bin" / "python").chmod(0o755)
+    docs = (ROOT / "docs" / "labs.md").read_text()
+    script = textwrap.dedent(
+        docs.partition(f"* **{program}.**")[2].partition("```")[2].partition("\n")[2].partition("```")[0]
+    )
+    at = tmp_path / "grade"
+    if program == "PrairieLearn":
+        for name in ("tests", "student", "results"):
+            (at / name).mkdir(parents=True)
+        shutil.copy(lab.folder / "lab.zip", at / "tests")
+        (at / "student" / "submission.cpp").write_text(TEXT)
+        command = ["bash", "-c", script.replace("/grade", str(at))]
+    else:
+        at.mkdir()
+        subprocess.run(["tar", "cf", at / "autograde.tar", "-C", lab.folder, "lab.zip"], check=True)
+        (at / "submission.cpp").write_text(TEXT)
+        (at / "Makefile").write_text(script.replace("submission.cu", "submission.cpp"))
+        command = ["make", "autograde"]
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    ran = subprocess.run(
+        command, cwd=at, env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert not ran.returncode, ran.stderr
+    if program == "Autolab":
+        assert json.loads(ran.stdout.splitlines()[-1]) == {"scores": {"axpy": 7.0}}
+    else:
+        found = json.loads((at / "results" / "results.json").read_text())
+        assert (found["gradable"], found["score"], len(found["tests"])) == (True, 1.0, 3), found
 
 
 @pytest.mark.full

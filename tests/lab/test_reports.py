@@ -13,7 +13,7 @@ import pytest
 import lltm_inline as li
 from lltm_inline.errors import FileError, InputError
 from lltm_inline.lab import Grade, Grades, Mark
-from lltm_inline.lab.reporting import _reasons, class_page, likenesses, results, student_page
+from lltm_inline.lab.reporting import ALONE, _reasons, class_page, likenesses, student_page
 from lltm_inline.show.parts import page
 from tests.html_checks import read
 
@@ -158,17 +158,28 @@ def test_nearly_the_same() -> None:
     assert all(pair.share > 0.9 for pair in pairs)
 
 
-def test_gradescope() -> None:
-    """A test for each criterion and the score with its penalty; without a grade there is no file, which gives no points."""
+def test_one_submission_for_a_program(tmp_path: Path) -> None:
+    """Each program's own words for a test of each criterion, and the score with its penalty; without a grade there is no file."""
     grades = class_of()
     mine = replace(grades, grades=tuple(one for one in grades.grades if one.student == "dan@x.org"))
-    found = json.loads(json.dumps(results(mine)))
-    assert found["score"] == 2.5 and [test["max_score"] for test in found["tests"]] == [1, 4]
-    assert set(found["tests"][0]) == {"name", "number", "score", "max_score", "output", "visibility"}
-    with pytest.raises(InputError, match="grades of 5 students"):
-        results(grades)
+    gradescope, prairielearn, autolab = (json.loads(json.dumps(make(mine))) for make in ALONE.values())
+    whole = sum(mine.of.values())
+    assert gradescope["score"] == 2.5 and prairielearn["score"] == 2.5 / whole and autolab == {"scores": {"axpy": 2.5}}
+    assert (
+        [test["max_score"] for test in gradescope["tests"]]
+        == [1, 4]
+        == [t["max_points"] for t in prairielearn["tests"]]
+    )
+    assert set(gradescope["tests"][0]) == {"name", "number", "score", "max_score", "output", "visibility"}
+    assert set(prairielearn["tests"][0]) == {"name", "points", "max_points", "message"} and prairielearn["gradable"]
+    grades.to_json(tmp_path / "grades.json")
+    for name in ALONE:
+        with pytest.raises(InputError, match="want grades of one submission, and these are of 5 students"):
+            li.lab.report(tmp_path, **{name: tmp_path / "found.json"})
+    replace(grades, grades=grades.grades[2:3]).to_json(tmp_path / "grades.json")
     with pytest.raises(InputError, match="not graded: axpy: cell 'axpy' is missing"):
-        results(replace(grades, grades=grades.grades[2:3]))
+        li.lab.report(tmp_path, gradescope=tmp_path / "found.json", autolab=tmp_path / "found.json")
+    assert not (tmp_path / "found.json").exists()
 
 
 def test_unlocked_is_said_everywhere(tmp_path: Path) -> None:
@@ -177,13 +188,5 @@ def test_unlocked_is_said_everywhere(tmp_path: Path) -> None:
     grades = replace(grades, grades=tuple(replace(one, sandboxed=False) for one in grades.grades[:1]))
     grades.to_json(tmp_path / "grades.json")
     li.lab.report(tmp_path)
-    said = [path.read_text() for path in tmp_path.rglob("*.html")] + [results(grades)["output"]]
+    said = [path.read_text() for path in tmp_path.rglob("*.html")] + [ALONE["gradescope"](grades)["output"]]
     assert len(said) == 3 and all("Not sandboxed" in text for text in said) and "NOT SANDBOXED" in str(grades)
-
-
-def test_a_failed_result_leaves_no_file(tmp_path: Path) -> None:
-    """Gradescope takes a missing results.json for a failure of the autograder."""
-    class_of().to_json(tmp_path / "grades.json")
-    with pytest.raises(InputError):
-        li.lab.report(tmp_path, gradescope=tmp_path / "results.json")
-    assert not (tmp_path / "results.json").exists()

@@ -101,6 +101,64 @@ def test_gradescope(tmp_path: Path) -> None:
         collected(tmp_path, tmp_path / "at")
 
 
+TEXT = "at::Tensor forward(const at::Tensor& x, const at::Tensor& y) { return A * x + y; }\n"
+PYTHON = f"""import torch
+from torch.utils.cpp_extension import load_inline
+
+raise SystemExit("it was run")
+text = {TEXT!r}
+module = load_inline("mine", cpp_sources=[text], functions=["forward"])
+"""
+#: The files of a class of one, and what is said of it: the text is taken, or why not.
+TEXTS = {
+    "a file of the student's name": ({"ann.cpp": TEXT}, ""),
+    "CS149": ({"ann/submission.cpp": TEXT, "ann/README.md": "#", "ann/other.cpp": "int n;"}, ""),
+    "KernelBot": ({"ann/submission.py": PYTHON, "ann/reference.py": "1", "ann/task.yml": ""}, ""),
+    "the cell's name": ({"ann/axpy.cpp": TEXT, "ann/more.cpp": ""}, ""),
+    "the only one": ({"ann/mine.cpp": TEXT, "ann/mine.cu": "nothing of this lab's"}, ""),
+    "nbgrader's folders": ({"submitted/ann/axpy/submission.cpp": TEXT, "submitted/ann/other/submission.cpp": ""}, ""),
+    "GitHub Classroom": ({"hw-submissions/hw-ann/submission.cpp": TEXT, "hw-submissions/hw-ann/.git/x.cpp": ""}, ""),
+    "two of them": (
+        {"ann/submission.cpp": TEXT, "ann/submission.py": PYTHON},
+        "2 kernels, want one: 'ann/submission.cpp', 'ann/submission.py'",
+    ),
+    "none of its kind": ({"ann/submission.cu": TEXT}, "there is no answer"),
+    "no text": ({"ann.cpp": b"\xff"}, "'ann.cpp' cannot be read: 'utf-8' codec can't decode byte 0xff"),
+    "no Python": ({"ann.py": "load_inline("}, "'ann.py' cannot be read: '(' was never closed"),
+    "a text that is made": (
+        {"ann.py": PYTHON.replace("[text]", "text + text")},
+        "'ann.py' is not run, and has no one load_inline(..., cpp_sources=...) with a plain string",
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "said"), TEXTS.values(), ids=list(TEXTS))
+def test_texts_without_a_notebook(tmp_path: Path, files: dict[str, str | bytes], said: str) -> None:
+    """A kernel by itself is read as if it stood in the cell that was handed out; a value has no answer then."""
+    for name, text in files.items():
+        path = tmp_path / "class" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+    cloned = tmp_path / "class" / "hw-submissions"
+    ((student, one),) = collected(tmp_path, cloned if cloned.exists() else tmp_path / "class").items()
+    kernel, value = one.answers
+    assert student == "ann" and notes(one)[0].startswith(said) and not one.rewritten
+    if not said:
+        assert notes(one) == ["", "there is no answer"]
+        assert (kernel.text, kernel.params, value.text) == (TEXT, {"A": 2}, "")
+
+
+def test_a_notebook_counts_where_there_is_one(tmp_path: Path) -> None:
+    """What else lies in the folder is the student's own, and somebody else's text is another submission."""
+    hand_in(tmp_path / "class")
+    hand_in(tmp_path / "class" / "ann", axpy=book(moved="4"))
+    (tmp_path / "class" / "ann" / "submission.cpp").write_text("int n;")
+    (tmp_path / "class" / "bob.cpp").write_text(TEXT)
+    found = collected(tmp_path, tmp_path / "class")
+    assert "A * x + y" in found["ann"].answers[0].text and found["bob"].answers[0].text == TEXT
+    assert found["ann"].answers[0].text.startswith("\n"), "line n of a text is line n of its cell"
+
+
 def _doubled() -> dict[str, Any]:
     notebook = book()
     notebook["cells"].append(notebook["cells"][1])
