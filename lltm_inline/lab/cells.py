@@ -16,7 +16,7 @@ from ..notebook.options import CellOptions, parse
 BEGIN, END = "BEGIN SOLUTION", "END SOLUTION"
 #: Of a larger notebook nothing is read: pictures and logs are in its outputs.
 MOST_BYTES = 16 * 2**20
-_MOST_LETTERS = 200_000
+MOST_LETTERS = 200_000
 _MOST_CELLS = 100_000
 _LONGEST_VALUE, _LONGEST_LINE = 1000, 2000
 _MAGIC = "%%kernel"
@@ -103,8 +103,8 @@ def cell_of(book: dict[str, Any], name: str) -> str:
     if found[0].get("cell_type") != "code":
         raise InputError(f"cell {name!r} is a {shown(found[0].get('cell_type'))} cell, want a code cell")
     source = source_of(found[0])
-    if len(source) > _MOST_LETTERS:
-        raise InputError(f"cell {name!r} has {len(source)} letters, want at most {_MOST_LETTERS}")
+    if len(source) > MOST_LETTERS:
+        raise InputError(f"cell {name!r} has {len(source)} letters, want at most {MOST_LETTERS}")
     return source
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 import unicodedata
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,18 @@ from ..base.above import Sheet, printable
 from ..base.arguments import path_of, plural, shown, using_file
 from ..errors import FileError, InputError
 from ..model.op import FrozenDict
-from .cells import MOST_BYTES, cell_of, grade_id, is_locked, kernel_cell, read_notebook, source_of, too_large, value_of
+from .cells import (
+    MOST_BYTES,
+    MOST_LETTERS,
+    cell_of,
+    grade_id,
+    is_locked,
+    kernel_cell,
+    read_notebook,
+    source_of,
+    too_large,
+    value_of,
+)
 from .grades import plain_cell
 from .lab import Exercise, Lab, Question, read_lab
 from .making import handed_out
@@ -299,9 +311,8 @@ def _submission(lab: Lab, student: str, files: Sequence[_Found]) -> Submission:
     texts = [] if books else [one for one in files if _is_text(one.path) and one.task in ("", lab.name)]
     if not named and books:
         raise InputError(f"no notebook of the lab in the student's folder; there is {shown(str(books[0].path))}")
-    if not named and not texts:
+    if not (named := named or texts):
         raise InputError("there is no notebook in the folder")
-    named = named or texts
     handed_in = named[0].handed_in
     # nbgrader's own, as it is laid out there; anywhere else it is a file like any other.
     for stamp in files if named[0].task == lab.name else ():
@@ -336,29 +347,20 @@ def _as_book(lab: Lab, files: Sequence[_Found]) -> dict[str, Any]:
 
 def _text_of(found: _Found, kind: str) -> str:
     """Return the text of a kernel: the file, or of one in Python the string that it hands to `load_inline`, which is not run."""
-    where = shown(found.path.name)
+    where, data = shown(found.path.name), found.read(MOST_LETTERS + 1)
+    if len(data) > MOST_LETTERS:
+        raise InputError(f"{where} has more than {MOST_LETTERS} letters")
     try:
-        text = found.read(MOST_BYTES).decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
         if found.path.suffix != ".py":
             return text
-        tree = ast.parse(text)
+        with warnings.catch_warnings(action="ignore"):  # of an escape in a string, which nobody here can mend
+            nodes, argument = [*ast.walk(ast.parse(text))], f"{kind}_sources"
     except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
         raise InputError(f"{where} cannot be read: {str(error)[:100]}") from None
-    nodes, argument = [*ast.walk(tree)], f"{kind}_sources"
-    named = {
-        target.id: node.value
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    handed = [
-        each.value
-        for node in nodes
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("load_inline")
-        for each in node.keywords
-        if each.arg == argument
-    ]
+    assigned = ((target, node.value) for node in nodes if isinstance(node, ast.Assign) for target in node.targets)
+    named = {getattr(target, "id", ""): value for target, value in assigned}
+    handed = [node.value for node in nodes if isinstance(node, ast.keyword) and node.arg == argument]
     for value in handed[:1] if len(handed) == 1 else ():
         (one,) = value.elts if isinstance(value, ast.List | ast.Tuple) and len(value.elts) == 1 else (value,)
         plain = named.get(one.id) if isinstance(one, ast.Name) else one

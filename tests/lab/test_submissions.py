@@ -125,6 +125,9 @@ TEXTS = {
     "none of its kind": ({"ann/submission.cu": TEXT}, "there is no answer"),
     "no text": ({"ann.cpp": b"\xff"}, "'ann.cpp' cannot be read: 'utf-8' codec can't decode byte 0xff"),
     "no Python": ({"ann.py": "load_inline("}, "'ann.py' cannot be read: '(' was never closed"),
+    "too much": ({"ann.py": "1+" * 100_001}, "'ann.py' has more than 200000 letters"),
+    "too deep": ({"ann.py": "-" * 100_000 + "1"}, "'ann.py' cannot be read: "),
+    "an escape": ({"ann.py": PYTHON.replace("it was run", "\\d")}, ""),
     "a text that is made": (
         {"ann.py": PYTHON.replace("[text]", "text + text")},
         "'ann.py' is not run, and has no one load_inline(..., cpp_sources=...) with a plain string",
