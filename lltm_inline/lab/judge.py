@@ -340,7 +340,7 @@ def _counted(op: Op, runner: Runner, checked: checking.Runner, seed: bytes) -> t
         for _ in range(2):
             runner.books = []
             if wrong := next(iter(checked.run_again(case).wrong.values()), None):
-                return f"what it gives while it is counted is wrong: {wrong.sentence}"
+                return f"what it gives while it is counted is wrong: {wrong.text}"
             found += runner.books[:1]
     except Gone as gone:
         runner.close()

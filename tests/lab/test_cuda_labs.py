@@ -61,6 +61,15 @@ def test_a_right_kernel_has_all_points() -> None:
     } and "1 barriers come to a block" in found["syncs 0"]
 
 
+@pytest.mark.full
+def test_a_wrong_result_is_told_where_it_is_counted() -> None:
+    """With what it gave: a count of what computes something else says nothing."""
+    found = reasons(text(kernel="n = n > 300 ? n - 1 : n;"), **{"launches 1": 1})["launches 1"]
+    assert re.match(r"what it gives while it is counted is wrong: forward raises .*unwritten", found), found
+    found = reasons(text().replace("own * own", "own + own"), **{"launches 1": 1})["launches 1"]
+    assert re.match(r"what it gives while it is counted is wrong: y \(\d+,\) float32 differs in", found), found
+
+
 #: Those that take no compiler, or show that all that comes after it is looked at; the others take minutes.
 QUICKLY = {"turns_the_checks_off", "puts_the_name_together", "declares_the_counters", "defines_what_looks", "switches_it_off",
            "switches_it_off_by_a_pragma", "lets_a_launch_be_another", "swallows_what_is_found"}  # fmt: skip
