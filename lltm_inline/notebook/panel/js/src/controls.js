@@ -30,7 +30,7 @@ function slider(control, value, onSet) {
 }
 
 function number(control, value, onSet, test = `param-${control.name}`) {
-  let current = value;
+  let current;
   const input = h("input", {
     type: "number",
     class: "lltm-number",
@@ -40,13 +40,15 @@ function number(control, value, onSet, test = `param-${control.name}`) {
     max: control.max,
     step: "any",
     onchange: () => {
-      show(within(control, input.value, current));
-      onSet(current);
+      const typed = within(control, input.value, current);
+      current = undefined;
+      show(typed);
+      onSet(typed);
     },
   });
+  // What somebody is typing stays while other parameters change.
   function show(next) {
-    current = next;
-    input.value = next;
+    if (next !== current) input.value = current = next;
   }
   show(value);
   return { parts: [input], show };
