@@ -782,7 +782,7 @@ def test_how_to_build_and_time(session: Session) -> None:
     for how, words in (
         ("--check", "'--check' has no place in this field"),
         ("--sizes 1,2", "does not fit: want 1"),
-        ("--seconds 0", "--seconds 0, want"),
+        ("--seconds 0", "'0' is no time in seconds"),
     ):
         timings = session.state["timings"]
         do(session, "edit", options={"how": how})
