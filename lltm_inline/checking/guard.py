@@ -58,7 +58,7 @@ class Damage:
 
     Attributes:
         name: of the tensor, `new_h`; of one that has none, what is known of it.
-        shape, dtype: of the tensor.
+        shape, dtype: of the tensor; of one that a text has made for itself only the bytes are known.
         behind: past its end, or else before its start.
         distance: of the nearest damaged element, 1 for the one beside the tensor.
         elements: how many are damaged.
@@ -82,8 +82,11 @@ class Damage:
     def text(self) -> str:
         """`2 elements before the start of new_h (3, 5) float64, the nearest 3 elements away`."""
         where = "past the end" if self.behind else "before the start"
-        away = f", {'the nearest ' * (self.elements > 1)}{self.distance} elements away" if self.distance > 1 else ""
-        return f"{plural(self.elements, 'element')} {where} of {self.name} {self.shape} {self.dtype}{away}"
+        unit, of = "element", f"{self.shape} {self.dtype}"
+        if self.dtype == "bytes":
+            unit, of = "byte", f"({self.shape[0]} bytes)"
+        away = f", {'the nearest ' * (self.elements > 1)}{self.distance} {unit}s away" if self.distance > 1 else ""
+        return f"{plural(self.elements, unit)} {where} of {self.name} {of}{away}"
 
     @property
     def value(self) -> Any:

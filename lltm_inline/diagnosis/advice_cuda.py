@@ -27,7 +27,6 @@ _ATOMIC = {
     "atomicSub": "int and unsigned int",
     "atomicExch": "int, unsigned int, unsigned long long and float",
 }
-_LAUNCH = "kernel<<<blocks, threads, 0, stream>>>(arguments)"
 
 
 @rules.rule(

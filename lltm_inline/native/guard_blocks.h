@@ -123,7 +123,8 @@ void describe(Block& block) {
   std::memset(&region, 0, sizeof region);
   const auto same = std::find_if(expected.begin(), expected.end(), [&](const Expected& e) { return e.nbytes == block.nbytes; });
   copy_text(region.name, sizeof region.name, same != expected.end() ? same->name : default_name);
-  const bool fits = block.nbytes % default_itemsize == 0;
+  // Of what the text has made for itself only the size is known, be it a double for sums of floats.
+  const bool fits = same != expected.end() && block.nbytes % default_itemsize == 0;
   copy_text(region.dtype, sizeof region.dtype, fits ? default_dtype : "bytes");
   region.base = reinterpret_cast<uint64_t>(block.data);
   region.nbytes = block.nbytes;

@@ -125,6 +125,10 @@ def test_names(guard):
         assert guard.find(small.data_ptr() - 8) == ("a tensor that forward makes, as large as new_h or new_cell", -8)
         assert guard.find(large.data_ptr()) == ("a tensor that forward makes, as large as gates", 0)
         assert guard.find(other.data_ptr()) == ("a tensor that forward makes", 0)
+        known = [guard.region(one.data_ptr()) for one in (small, other, torch.empty(7, dtype=torch.float32))]
+        assert [(one.dtype, one.shape[0]) for one in known] == [(b"float64", 15), (b"bytes", 56), (b"bytes", 28)], (
+            "of what a text makes for itself nobody has told the dtype"
+        )
         assert guard.name("new_h", small)
         assert guard.find(small.data_ptr()) == ("new_h", 0)
         address = small.data_ptr()
@@ -153,6 +157,9 @@ def test_what_is_written_beside_a_tensor_is_told_once(guard):
         (freed,) = guard.damages()
     old = PATTERNS[torch.float64][1].to_bytes(8, "little")
     assert behind == Damage("y", (3, 5), "float64", True, 1, 1, old, quarter)
+    made = Damage("a tensor that forward makes", (56,), "bytes", True, 3, 4, bytes(1), quarter[:1])
+    assert made.text == "4 bytes past the end of a tensor that forward makes (56 bytes), the nearest 3 bytes away"
+    assert made.value is None
     assert behind.text == "1 element past the end of y (3, 5) float64"
     assert behind.value == 0.25
     assert before.text == "2 elements before the start of y (3, 5) float64, the nearest 2 elements away"
