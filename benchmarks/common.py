@@ -114,6 +114,8 @@ class Results:
     ratios: list[Ratio] = field(default_factory=list)
     more: dict[str, Any] = field(default_factory=dict)
     start: dict[str, Any] = field(default_factory=machine)
+    #: The script and its options, where it is none of the same name.
+    script: str = ""
 
     def add(self, row: str, *samples: float) -> None:
         """Add samples to a row, and show progress in a terminal."""
@@ -157,7 +159,7 @@ class Results:
         data = {
             "benchmark": self.name,
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
-            "command": f"python benchmarks/{self.name}.py{' --quick' if self.quick else ''}",
+            "command": f"python benchmarks/{self.script or f'{self.name}.py'}{' --quick' if self.quick else ''}",
             "machine": {**self.start, "load_after": round(os.getloadavg()[0], 2)},
             "unit": "s",
             "rows": rows,

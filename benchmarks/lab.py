@@ -320,7 +320,7 @@ def main() -> None:
     quick = given.quick
     students = given.students or (4 if quick else 300)
     if given.cuda:
-        results = Results("lab_cuda", quick)
+        results = Results("lab_cuda", quick, script="lab.py --cuda")
         with tempfile.TemporaryDirectory() as temporary:
             a_class(results, students, given.folder or Path(temporary), CUDA)
         results.save()

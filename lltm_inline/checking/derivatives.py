@@ -130,8 +130,8 @@ def _finite_differences(runner: Runner, case: Case, matrix: Matrix, skipped: lis
                 "gradients were compared with the reference's"
             )
             return []
-        if quantity in matrix:
-            matrix[quantity][COLUMN] = COLUMN
+        for name in runner.gradients:  # it ends at the first that is wrong
+            matrix[name][COLUMN] = COLUMN if name == quantity else ""
         return [runner.finding(COLUMN, quantity, text, case)]
     return []
 

@@ -234,7 +234,7 @@ class Report(Shown):
 
         Example:
             >>> Report("f/x", "cpu", (), {"y": {"3,5": "1/15", "subsets": "missing", "long": "ok"}}).legend
-            '1/15: so many elements are wrong; subsets: some gradients are not wanted'
+            'n/m: n of m elements are wrong; subsets: some gradients are not wanted'
             >>> Report("f/x", "cpu", (), {"y": {"3,5": "15/15", "long": "ok"}}).legend
             ''
         """
@@ -243,7 +243,7 @@ class Report(Shown):
         ]
         # Of a tensor that is wrong throughout, a page writes "all", and the finding says so besides.
         some = (cell for _, cell in cells if "/" in cell and len({*cell.split("/")}) > 1)
-        said = [f"{cell}: so many elements are wrong" for cell in some][:1]
+        said = ["n/m: n of m elements are wrong"] * any(some)
         said += [f"{COPIED}: {_IS_COPIED}"] * any(cell == COPIED for _, cell in cells)
         wrong = dict.fromkeys(column for column, cell in cells if column in _COLUMNS and cell != COPIED)
         return "; ".join([*said, *(f"{column}: {_COLUMNS[column]}" for column in wrong)])

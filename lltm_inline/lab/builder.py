@@ -21,7 +21,7 @@ from ..compiling import cache, header
 from ..compiling.compiler import Build, run_jobs
 from ..compiling.job import Job, _platform_identity
 from ..compiling.toolchain import ALL_DEFINED, Toolchain, branches_untold, find_toolchain, ninja_directory
-from ..errors import CacheError, InfraError, LltmInlineError
+from ..errors import CacheError, InfraError, LltmInlineError, ToolchainError
 from ..model.registry import Kernel, Op
 from ..source.template import prelude_text, runtime_text
 from ..version import __version__
@@ -163,23 +163,47 @@ def _made(key: str, kernel: Kernel) -> Build | None:
     return Build(kernel.label, path, 0.0, True, (), "", key, manifest["namespace"], "", manifest["sha256"])
 
 
+def refusal_of_nvcc(library: Library, compiler: str | None, *, trust: bool = False) -> str:
+    """Say what nvcc has against a CUDA text; nothing where it takes it, and where this machine has no nvcc."""
+    try:
+        toolchain = find_toolchain(compiler, None, "cuda", compile_only=True)
+    except ToolchainError:
+        return ""
+    try:
+        with cache.workspace(_key(library.kernel, library.op, toolchain)) as directory:
+            _told(library.kernel, library.op, toolchain, directory, trust)
+    except Refused as refused:
+        return f"nvcc does not take it: {refused.reason}"
+    return ""
+
+
+def _told(kernel: Kernel, op: Op, toolchain: Toolchain, directory: Path, trust: bool) -> dict[str, str]:
+    """Have a text compiled behind the locks, and return what is said of it.
+
+    Raises:
+        Refused, InfraError: as for `build`.
+    """
+    task = BuildTask(
+        kernel, blind(op), toolchain, str(directory), _readable(toolchain), BUILD_BYTES, BUILD_SECONDS, FILE_BYTES, trust
+    )  # fmt: skip
+    with Locked(task, _BUILD_OUTPUT) as builder:
+        try:
+            answer = builder.receive(0, BUILD_SECONDS * _BUSY)
+        except Gone as gone:  # of the builder, which is ours: only what it prints is the text's
+            if "prints more" in gone.reason:
+                raise Refused("builds", f"cannot be compiled: its compiler {gone.reason}") from None
+            raise InfraError(f"the process that compiles {gone.reason}") from None
+    told: dict[str, str] = json.loads(answer.text)
+    if not answer.raised:
+        return told
+    if told["stage"] == "machine":
+        raise InfraError(f"nothing can be compiled here: {told['reason']}")
+    raise Refused(told["stage"], told["reason"])
+
+
 def _compile(key: str, kernel: Kernel, op: Op, toolchain: Toolchain, trust: bool) -> Build:
     with cache.workspace(key) as directory:
-        task = BuildTask(
-            kernel, blind(op), toolchain, str(directory), _readable(toolchain), BUILD_BYTES, BUILD_SECONDS, FILE_BYTES, trust
-        )  # fmt: skip
-        with Locked(task, _BUILD_OUTPUT) as builder:
-            try:
-                answer = builder.receive(0, BUILD_SECONDS * _BUSY)
-            except Gone as gone:  # of the builder, which is ours: only what it prints is the text's
-                if "prints more" in gone.reason:
-                    raise Refused("builds", f"cannot be compiled: its compiler {gone.reason}") from None
-                raise InfraError(f"the process that compiles {gone.reason}") from None
-        told = json.loads(answer.text)
-        if answer.raised:
-            if told["stage"] == "machine":
-                raise InfraError(f"nothing can be compiled here: {told['reason']}")
-            raise Refused(told["stage"], told["reason"])
+        told = _told(kernel, op, toolchain, directory, trust)
         library = directory / cache.LIBRARY
         if library.is_symlink() or not library.is_file():
             raise InfraError("the builder has left no library")
@@ -204,5 +228,6 @@ def _readable(toolchain: Toolchain) -> tuple[str, ...]:
     places = [place for prefix in prefixes for pattern in _OF_PREFIX for place in prefix.glob(pattern)]
     places += [Path(shutil.which("ninja", path=ninja_directory()) or "/usr/bin/ninja"), Path(header.python_include())]
     ours = (Path(torch.__file__).parent, Path(__file__).parents[1], cache.cache_dir() / "headers")
-    places += [*compilers, *map(Path, _SYSTEM), *ours]
+    nvcc = (Path(toolchain.nvcc.path), Path(toolchain.nvcc.home)) if toolchain.nvcc else ()
+    places += [*compilers, *map(Path, _SYSTEM), *ours, *nvcc]
     return tuple(dict.fromkeys(str(place) for place in places if place.exists()))

@@ -38,7 +38,7 @@ _LAB = Option("lab", "", "its folder", needed=True)
 _MADE = Option("lab", "", "its folder, or lab.zip", needed=True)
 _HOW = (
     Option("--workers", "N", "how many at a time (default: one for each core)", read=count),
-    Option("--trust", "", "run kernels unlocked; it stands on every report"),
+    Option("--trust", "", "run kernels unlocked; every report says so"),
     Option("--compiler", "COMPILER", "such as clang++"),
 )
 
@@ -47,7 +47,7 @@ VERBS = (
         Option("folder", "", "that does not exist; its name becomes the lab's", needed=True),
         Option("op", "", "or FILE.py:OP/VARIANT", needed=True),
     ), (Option("--solution", "OP/VARIANT", "a kernel whose text becomes the solution"),)),
-    _verb("make", "make of it what students get, lab.zip and gradescope.zip", (_LAB,)),
+    _verb("make", "make what students get, and for graders lab.zip and gradescope.zip", (_LAB,)),
     _verb("selftest", "try a lab on its solution, wrong kernels, and changes of the solution", (_LAB,),
           (Option("--no-mutants", "", "leave the changes of the solution out"), *_HOW)),
     _verb("collect", "say what is in a folder of submissions, without running any", (
@@ -57,7 +57,7 @@ VERBS = (
     _verb("grade", "grade a class", (_MADE, Option("submissions", "", "as for collect", needed=True)), (
         Option("--to", "DIR", "where grades are kept", needed=True),
         Option("--scheduler", "ADDRESS", "of dask, in place of processes here"),
-        Option("--resume", "", "go on where another run into DIR has ended"),
+        Option("--resume", "", "continue an earlier run into DIR"),
         *_HOW,
     )),
     _verb("report", "write CSV files and a page for each student", (

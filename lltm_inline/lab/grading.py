@@ -92,7 +92,7 @@ def grade(
         workers: how many texts are judged at a time: 1 for one after another in this process; default: one for each core.
         scheduler: address of a scheduler of dask in place of processes here, `tcp://...`.
         resume: go on where another run into this folder has ended; what was not graded is tried again.
-        trust: run kernels also where this machine cannot lock them in. It stands on every report.
+        trust: run kernels also where this machine cannot lock them in. Every report says so.
         compiler: as for `check`.
         progress: as for `check`; called with how many texts are judged, of how many.
 

@@ -31,7 +31,7 @@ from ..run.cases.drawing import secret
 from ..run.cases.layouts import LAYOUTS
 from ..run.cases.tried import size_cases, viewed
 from ..workers.limits import Limits
-from .builder import Library, Refused, build, toolchain_of
+from .builder import Library, Refused, build, refusal_of_nvcc, toolchain_of
 from .grades import NOT_RUN, Mark
 from .lab import CRITERIA, CUDA_CHECKS, CUDA_COUNTS, Exercise, Lab, count_of, speed_of
 from .locked import Broken, Gone
@@ -134,6 +134,10 @@ def _faults(
         timed = [criterion for criterion in criteria if speed_of(criterion)]
         if set(criteria) - {"builds", "forbidden", *timed}:
             faults |= _checked(exercise, runner, seed)
+        if (
+            exercise.kind == "cuda" and "builds" in faults and not any(faults.values())
+        ):  # it takes as long as all the rest
+            faults["builds"] = refusal_of_nvcc(library, compiler, trust=trust)
         if timed:
             wrong = next(filter(None, faults.values()), "")
             faults |= (

@@ -31,11 +31,11 @@ CRITERIA = ("builds", "signature", "parity", "safety", "forbidden", "memory")
 #: Of a CUDA text: what its launches must be without; and what is counted, each with a number that it may be at most.
 CUDA_CHECKS = ("races", "bounds", "barriers", "uninitialised")
 CUDA_COUNTS = {
-    "sectors": "times the 32-byte sectors that inputs and results have are moved in global memory",
-    "conflicts": "passes of shared memory beyond those that there must be come to each of these",
-    "divergent": "branches at which its lanes part come to a warp",
-    "syncs": "barriers come to a block",
-    "launches": "launches come to a call",
+    "sectors": "times as many 32-byte sectors move through global memory as inputs and results occupy",
+    "conflicts": "extra passes of shared memory per pass that is needed",
+    "divergent": "divergent branches per warp",
+    "syncs": "barriers per block",
+    "launches": "launches per call",
 }
 _NUMBERED = re.compile(rf"(speed|{'|'.join(CUDA_COUNTS)}) (\d+(?:\.\d+)?)")
 

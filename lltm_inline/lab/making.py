@@ -27,7 +27,7 @@ from ..model.op import Op
 from ..model.own_file import kernels_of
 from ..model.registry import registry
 from .cells import BEGIN, END, cut, grade_id, read_notebook, source_of
-from .lab import OWN_OP, SECRET, TOML, Lab, own_folder, own_ops, read_lab
+from .lab import CUDA_CHECKS, OWN_OP, SECRET, TOML, Lab, own_folder, own_ops, read_lab
 
 #: What nbgrader must be told, so that it cuts solutions out as `make` does, and hands out the notebook alone: it copies all else
 #: that lies beside it, the secret and the wrong kernels among it.
@@ -70,18 +70,27 @@ notebook = "{name}.ipynb"
 # late = 0.1                      # the share of the points that is lost for each day
 
 [limits]                          # for one call of a kernel
-seconds = 10
+seconds = {seconds}
 memory_mib = 2048
 
 [exercises.{key}]                 # the grade_id of the cell
 kernel = "{kernel}"
 params = {params}                 # numbers that students may set
-# forbid = ["aten"]               # points for "forbidden" need it
-# baseline = "baseline.cpp"       # points for "speed 2" need it: at least twice as fast as that kernel
+{more}
 
 [exercises.{key}.points]
 {points}
 """
+
+
+#: By the kind of its text: the seconds of a call, which takes longer where each access is looked at, and what else can be graded.
+_OF_KIND = {
+    "cpp": (10, """\
+# forbid = ["aten"]               # points for "forbidden" need it
+# baseline = "baseline.cpp"       # points for "speed 2" need it: at least twice as fast as that kernel"""),
+    "cuda": (60, """\
+# "sectors 2" = 1, "conflicts 0" = 1, "divergent 1" = 1, "syncs 1" = 1, "launches 1" = 1 below: points for counts"""),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,19 +147,22 @@ def new(folder: str | os.PathLike[str], op: Op | str, *, solution: Kernel | str 
     is_shipped = op.name in registry.ops and registry.is_shipped(registry[f"{op.name}/python"])
     own = "" if is_shipped else _text_of(op, _source(kernel))
     text, suffix = _with_marks(kernel), ".cu" if kernel.cuda else ".cpp"
-    points = "\n".join(f"{json.dumps(name) if ' ' in name else name} = {points}" for name, points in _points(op))
+    points = "\n".join(
+        f"{json.dumps(name) if ' ' in name else name} = {points}" for name, points in _points(op, kernel)
+    )
     known = {
         "name": folder.name,
         "key": op.name,
         "kernel": f"{op.name}/mine",
         "params": json.dumps(list(kernel.params)),
+        **dict(zip(("seconds", "more"), _OF_KIND["cuda" if kernel.cuda else "cpp"], strict=True)),
     }
     book = json.dumps(_notebook(folder.name, op, kernel, text, own), indent=1)
     wrong = f"// parity: nothing is computed yet\n{cut(text, op.name).strip()}\n"
     files = {
         TOML: (_TOML.format(**known, points=points), "points, due date, limits"),
         f"{folder.name}.ipynb": (f"{book}\n", "the notebook, with the solution"),
-        f"wrong/{op.name}.nothing{suffix}": (wrong, "must fall"),
+        f"wrong/{op.name}.nothing{suffix}": (wrong, "a wrong kernel: selftest expects that it fails"),
         SECRET: (f"{secrets.token_hex(32)}\n", "the seeds of the hidden cases: never hand it out"),
         **({OWN_OP: (own, "the op")} if own else {}),
     }
@@ -192,8 +204,10 @@ def _op_and_kernel(op: Op | str, solution: Kernel | str | None) -> tuple[Op, Ker
     return op, kernel
 
 
-def _points(op: Op) -> list[tuple[str, int]]:
-    return [("builds", 1), ("parity", 4), *((f"gradient {one.name}", 2) for one in op.gradients), ("safety", 1)]
+def _points(op: Op, kernel: Kernel) -> list[tuple[str, int]]:
+    more = CUDA_CHECKS if kernel.cuda else ("safety",)
+    gradients = ((f"gradient {one.name}", 2) for one in op.gradients)
+    return [("builds", 1), ("parity", 4), *gradients, *((name, 1) for name in more)]
 
 
 def _source(kernel: Kernel) -> str:
@@ -238,12 +252,15 @@ def _text_of(op: Op, solution: str) -> str:
 
 
 def _with_marks(kernel: Kernel) -> str:
-    """Mark what stands in `forward` and `backward` as the solution; without it they say that they are not written yet."""
+    """Mark `forward`, `backward`, what launches and each `__global__` function as the solution; without it they say so, or do nothing."""
     text = _source(kernel)
-    for function in reversed([one for one in at_file_scope(text) if one.name in kernel.functions]):
+    for function in reversed(at_file_scope(text)):
         first, last = function.body
-        body = text[first:last].strip("\n").rstrip()
-        body = f'\n  // {BEGIN}\n{body}\n  // {END}\n  TORCH_CHECK(false, "not written yet");\n'
+        of_host = function.name in kernel.functions or "<<<" in text[first:last]
+        if not of_host and "__global__" not in text[function.start : function.offset]:
+            continue
+        body = f"\n  // {BEGIN}\n{text[first:last].strip(chr(10)).rstrip()}\n  // {END}\n"
+        body += '  throw std::runtime_error("not written yet");\n' * of_host
         text = text[:first] + body + text[last:]
     return text.strip() + "\n"
 
@@ -253,7 +270,7 @@ def _notebook(name: str, op: Op, kernel: Kernel, text: str, own: str) -> dict[st
     words = [f"%%kernel {op.name}/mine --check{' --device cuda-cpu' * bool(kernel.cuda)}"]
     words += [f"--params {' '.join(f'{key}={value}' for key, value in kernel.params.items())}"] * bool(kernel.params)
     words += [f"--saves {' '.join(kernel.saves)}"] * bool(kernel.saves)
-    points = sum(points for _, points in _points(op))
+    points = sum(points for _, points in _points(op, kernel))
     asked = f"{first_line(op.doc) or op.name}\n\nFill in the cell that begins with `%%kernel`, and run it."
     graded = {"grade_id": op.name, "grade": True, "solution": True, "points": points}
     parts: list[tuple[str, str, dict[str, Any]]] = [

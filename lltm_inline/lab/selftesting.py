@@ -66,7 +66,7 @@ class Selftest(Sheet):
         fell = [trial for trial in self.trials if not trial.ok and trial.kind != "mutant"]
         said = f"NOT ready: {plural(len(fell), 'trial')} did not end as expected" if fell else "ready to grade"
         if any(trial.kind == "solution" for trial in fell):
-            return f"lab {self.lab}: {said}; what became of mutants says nothing until the solution gets all points."
+            return f"lab {self.lab}: {said}; the solution must get all points before mutants are tried."
         mutants = sum(trial.kind == "mutant" for trial in self.trials)
         fallen = (
             f"{mutants - len(self.survivors)} of {plural(mutants, 'mutant')} fell" if mutants else "no mutant was tried"
@@ -112,21 +112,24 @@ def selftest(
     require_sandbox(trust)
     trials = [trial for exercise in lab.exercises for trial in _trials(exercise, lab, mutants)]
     known: dict[tuple[str, bool], Outcome] = {}
-    jobs = {job.key: job for _, _, _, job, _, _ in trials}
 
     def keep(outcome: Outcome) -> None:
         known[outcome.key, outcome.timed] = outcome
 
-    judge(
-        lab, list(jobs.values()), secrets.token_hex(16), keep, known, workers=count, scheduler=None, trust=trust,
-        compiler=compiler, progress=progress,
-    )  # fmt: skip
-    made = []
-    for exercise, kind, name, job, by, why in trials:
-        marks, said = marks_of(exercise, [known.get((job.key, timed)) for timed in (False, True)])
-        if kind == "mutant" and not _ran(marks):  # a change that does not compile says nothing of the criteria
-            continue
-        made.append(_trial(exercise, kind, name, marks, said, by, why))
+    made: list[Trial] = []
+    for changes in (False, True):
+        if changes and (not mutants or any(one.kind == "solution" and not one.ok for one in made)):
+            break  # what is wrong with the solution is wrong with each change of it
+        now = [one for one in trials if (one[1] == "mutant") is changes]
+        jobs = {job.key: job for _, _, _, job, _, _ in now}
+        judge(
+            lab, list(jobs.values()), secrets.token_hex(16), keep, known, workers=count, scheduler=None, trust=trust,
+            compiler=compiler, progress=progress,
+        )  # fmt: skip
+        for exercise, kind, name, job, by, why in now:
+            marks, said = marks_of(exercise, [known.get((job.key, timed)) for timed in (False, True)])
+            if kind != "mutant" or _ran(marks):  # a change that does not compile says nothing of the criteria
+                made.append(_trial(exercise, kind, name, marks, said, by, why))
     result = Selftest(lab.name, tuple(made))
     record = {"lab": lab.digest, "green": result.green, "survivors": [trial.name for trial in result.survivors]}
     with using_file(folder / SELFTEST):
@@ -155,7 +158,7 @@ def _trials(exercise: Exercise, lab: Lab, mutants: bool) -> list[_Planned]:
 
 def _trial(exercise: Exercise, kind: str, name: str, marks: Sequence[Mark], said: str, by: str, why: str) -> Trial:
     """Hold what became of a text against what must become of it."""
-    lost = [mark for mark in marks if mark.points < mark.of]
+    lost = sorted((mark for mark in marks if mark.points < mark.of), key=lambda mark: mark.criterion != by)
     seen = {mark.criterion for mark in lost if not mark.reason.startswith(NOT_RUN)}
     reasons = "; ".join(f"{mark.criterion}: {mark.reason}" for mark in lost) or said
     if said:  # the grader failed: nothing is known

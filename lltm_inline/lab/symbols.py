@@ -56,7 +56,7 @@ _PLAIN = re.compile(r"""(?:<(?P<a>[\w./+-]+)>|"(?P<b>[\w./+-]+)")\s*(?://.*|/\*.
 _OF_CHECKS = re.compile(
     r"(?P<name>\w*(?:(?i:cuda_cpu)|__(?:tsan|sanitizer|ubsan|asan|wrap|real)_)\w*)|(?P<off>\b_*(?:no_sanitize\w*|"
     r"disable_sanitizer_instrumentation|no_instrument_function|optnone|optimize|naked)\b)|"
-    r"^[ \t]*#[ \t]*(?P<pragma>pragma\b(?![ \t]*(?:unroll|nounroll|once)\b).*)",
+    r"^[ \t]*#[ \t]*(?P<pragma>pragma\b(?![ \t]*(?:unroll|nounroll|once|(?:GCC|clang)[ \t]+diagnostic)\b).*)",
     re.MULTILINE,
 )
 #: What the rewriter of CUDA texts and our headers' macros say of the runtime; what else of it a text's library may import; and how

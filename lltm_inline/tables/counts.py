@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from ..base.above import Shown
-from ..base.arguments import LARGEST, one_of
+from ..base.arguments import LARGEST, one_of, plural
 from .table import BaseRow, Table, aligned, text_or_none
 from .timings import TITLES
 from .words import three
@@ -200,7 +200,9 @@ class Counts(Table[CountsRow], Shown):
         """Write a total as cells of the table, without its kernel."""
         ratio = self.ratio(row) if row.kernel != self.baseline else None
         figures = (f"{row.transactions} {row.unit}", str(row.least), str(row.extra)) if row.unit else ("", "", "")
-        return str(row.accesses), str(row.requests), *figures, f"{three(ratio)}x" if ratio is not None else ""
+        threads = "" if row.what == "divergent branch" else str(row.accesses)
+        warps = plural(row.requests, "block") if row.what in ("barrier", "launch") else str(row.requests)
+        return threads, warps, *figures, f"{three(ratio)}x" if ratio is not None else ""
 
     def lines(self) -> list[tuple[str, ...]]:
         """List what each line of each kernel does: place, what, array, requests of warps, transactions, and those at best."""
@@ -221,6 +223,8 @@ class Counts(Table[CountsRow], Shown):
             rows = [row for row in self.rows if row.kernel == kernel and row.extra > 0]
             for row in sorted(rows, key=lambda row: -row.extra)[:_MOST_LINES]:
                 unit, advice = _unit(row.what)
+                if unit == "sectors" and row.extra <= row.requests:  # neighbours, one sector more for a warp at most
+                    advice = "what a warp wants does not begin at a multiple of 32 bytes"
                 said.append(f"{row} takes {row.transactions} {unit}, {row.least} would do: {advice}")
         for row in self.totals():
             ratio = self.ratio(row) if row.kernel != self.baseline and row.unit else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,7 +17,7 @@ from lltm_inline.checking.report import Finding
 from lltm_inline.doctor import packages_of_labs
 from lltm_inline.errors import InputError
 from lltm_inline.lab import Exercise, Lab
-from lltm_inline.lab.builder import Refused, build, toolchain_of
+from lltm_inline.lab.builder import Refused, build, refusal_of_nvcc, toolchain_of
 from lltm_inline.lab.grading import workers_of
 from lltm_inline.lab.judge import _told, grade_text
 from lltm_inline.model.registry import Kernel
@@ -49,16 +50,32 @@ def reasons(source: str, op: Any = OP, **points: float) -> dict[str, str]:
 def test_a_right_kernel_has_all_points() -> None:
     """And one that wants something of each kind: shared memory, a barrier, a shuffle, an atomic, a constant, an assertion."""
     assert not any(reasons(text()).values())
-    head = "__device__ int seen; __constant__ float one = 1.0f;"
+    head = "#include <ATen/Dispatch.h>\n__device__ int seen; __constant__ float one = 1.0f;"
     kernel = """__shared__ float tile[128]; tile[threadIdx.x] = one; __syncthreads(); assert(tile[threadIdx.x ^ 1] == 1.0f);
       float most = __shfl_xor_sync(0xffffffffu, tile[threadIdx.x], 1); if (threadIdx.x == 0) atomicAdd(&seen, int(most));"""
     host = "const float one_[1] = {1.0f}; cudaMemcpyToSymbol(one, one_, 4); TORCH_CHECK(x.is_cuda());"
+    host += 'AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "square", [&] { (void)sizeof(scalar_t); });'
     found = reasons(text(head, kernel, host))
     # The constant and the variable are read from global memory, too.
     assert {name for name, reason in found.items() if reason} == {
         "sectors 1.2",
         "syncs 0",
-    } and "1 barriers come to a block" in found["syncs 0"]
+    } and "1 barriers per block" in found["syncs 0"]
+
+
+@needs("nvcc")
+def test_nvcc_is_asked_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it refuses of a text that is right here is the text's fault, at its line; a machine without it asks nobody."""
+    source = text("float own_copy(float v) { return v; }", "volatile float v = own_copy(1.0f); (void)v;")
+    assert {name: reason for name, reason in reasons(source, builds=1, parity=1).items() if reason} == {
+        "builds": "nvcc does not take it: line 6: calling the __host__ function 'own_copy' from the __global__ function 'square' "
+        "is not allowed"
+    }
+    library = build(Kernel("square/mine", cuda=source), OP, toolchain_of(QUICK, "cuda"), ())
+    monkeypatch.setenv("CUDA_HOME", "/nowhere")
+    places = os.environ["PATH"].split(os.pathsep)
+    monkeypatch.setenv("PATH", os.pathsep.join(one for one in places if not Path(one, "nvcc").exists()))
+    assert refusal_of_nvcc(library, QUICK) == ""
 
 
 @pytest.mark.full

@@ -18,7 +18,7 @@ from lltm_inline.__main__ import main
 from lltm_inline.errors import DefinitionError, FileError, InputError, UnknownKernelError
 from lltm_inline.lab import making
 from lltm_inline.lab.cells import cut, kernel_cell, value_of
-from lltm_inline.lab.lab import count_of, read_lab
+from lltm_inline.lab.lab import CUDA_CHECKS, count_of, read_lab
 from lltm_inline.lab.making import handed_out
 from tests.lab.shared import KERNEL, TOML, book, hand_in, lab_in
 from tests.tiny import forget
@@ -292,6 +292,21 @@ def test_new_writes_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(DefinitionError, match="format=9"):
         li.lab.new(tmp_path / "fine", "axpy")
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_new_of_cuda(tmp_path: Path) -> None:
+    """What students write is cut out of the GPU's functions, too; and its points are those of CUDA."""
+    folder = tmp_path / "cuda_lab"
+    li.lab.new(folder, "axpy", solution="axpy/cuda")
+    (exercise,) = read_lab(folder).exercises
+    assert list(exercise.points) == ["builds", "parity", "gradient x", "gradient y", *CUDA_CHECKS]
+    assert (
+        "__global__ void axpy" in exercise.starter
+        and "threadIdx" not in exercise.starter
+        and "<<<" not in exercise.starter
+    )
+    toml = (folder / "lab.toml").read_text()
+    assert "seconds = 60" in toml and "conflicts 0" in toml and "baseline" not in toml
 
 
 def test_points_of_cuda(tmp_path: Path) -> None:

@@ -98,8 +98,8 @@ def test_mutants_of_a_solution_that_falls() -> None:
     mutant = Trial("axpy", "mutant", "line 3: + is -", True, "parity: z differs")
     for ok, said in (
         (True, "lab axpy: ready to grade; 1 of 1 mutant fell."),
-        (False, "lab axpy: NOT ready: 1 trial did not end as expected; what became of mutants says nothing until the solution gets "
-         "all points."),
+        (False, "lab axpy: NOT ready: 1 trial did not end as expected; the solution must get all points "
+         "before mutants are tried."),
     ):  # fmt: skip
         assert Selftest("axpy", (Trial("axpy", "solution", "solution", ok, ""), mutant)).headline == said
     assert Selftest("axpy", (Trial("axpy", "solution", "solution", True, ""),)).headline.endswith(

@@ -82,13 +82,16 @@ def _cell(text: str) -> Cell:
 def _section(section: Section, shown: Report, told: set[str]) -> Html:
     """Show a section, without what an earlier one has said already."""
     count = len(section.findings)
+    looked_at = count or section.cases
     cases = f"{plural(count, 'finding')} in " * bool(count) + plural(section.cases, "case")
     title = join(
         [
-            tag("span", tick(section.ok), cls=f"li-is-{'good' if section.ok else 'bad'}"),
+            tag("span", tick(section.ok), cls=f"li-is-{'good' if section.ok else 'bad'}")
+            if looked_at
+            else tag("span", "-"),
             " ",
             tag("b", section.name),
-            f": {cases if count or section.cases else 'nothing was checked'}",
+            f": {cases if looked_at else 'nothing was checked'}",
             tag("span", f", {section.seconds:.1f} s", cls="li-faint") if section.seconds >= 0.05 else "",
         ]
     )

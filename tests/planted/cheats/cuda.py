@@ -83,7 +83,7 @@ FOUND = {
         "bounds", "out of bounds: x"),
     "races": (text(kernel="y[0] = float(threadIdx.x);"), "races", "race: y[0]"),
     "launches_less_when_it_is_counted": (
-        text(host="static int calls = 0; if (++calls % 2) "), "launches 1", "launches come to a call|does not do the same|wrong"),
+        text(host="static int calls = 0; if (++calls % 2) "), "launches 1", "launches per call|does not do the same|wrong"),
     "takes_what_lies_apart": (
         text("#define blockIdx blockIdx_\n__device__ struct { int x; } blockIdx_ = {0};"), "parity", ""),
     "strides": (
