@@ -62,7 +62,7 @@ def perform(line: str, next_cell: NextCell) -> Any:
         axpy/cpp and axpy/cpp are the same
     """
     words = [require_plain(word, "%kernel") for word in line.split()]
-    if not words:
+    if words in ([], ["help"]):
         return Help()
     verb = VERBS.get(words[0])
     if verb is None:

@@ -216,7 +216,7 @@ class Timings(Table[Row], Shown):
             return []
         threads = max(row.threads for row in self.rows)
         spread = f"The quartiles are over {_NOISY:.0%} apart in {noisy} of {len(self.rows)} rows: is this machine busy?"
-        return [f"{spread} Free it, or call torch.set_num_threads with less than {threads}" if threads > 1 else spread]
+        return [f"{spread} Free it, or call torch.set_num_threads({threads // 2})" if threads > 1 else spread]
 
     def _overall(self, kernel: str, rows: Sequence[Row]) -> str:
         judged = [row for row in rows if row.direction == "both"] or list(rows)

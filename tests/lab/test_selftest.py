@@ -93,6 +93,25 @@ def test_tricks_are_made_of_what_they_can_be(tmp_path: Path, head: str, tricks: 
     assert ("x.abs()" in found.get("calls_a_method", "")) is (tricks or "vector" in head)
 
 
+@pytest.mark.full
+def test_what_new_makes_of_a_cuda_kernel_is_ready(tmp_path: Path) -> None:
+    """As it is made, with a kernel that dispatches over dtypes: its solution has all points, and its starter compiles."""
+    li.lab.new(tmp_path / "made", "axpy", solution="axpy/cuda")
+    found = li.lab.selftest(tmp_path / "made", mutants=False, workers=1, progress=False)
+    assert found.green and [trial.kind for trial in found.trials] == ["solution", "starter", "wrong"], str(found)
+
+
+def test_a_solution_that_falls_takes_no_mutants_along(tmp_path: Path) -> None:
+    """They are not tried: what is wrong with it is wrong with each of them."""
+    folder = tmp_path / "made"
+    li.lab.new(folder, "axpy")
+    notebook = folder / "made.ipynb"
+    mark = '"  // BEGIN SOLUTION\\n",'
+    notebook.write_text(notebook.read_text().replace(mark, f'{mark} "  int x = ;\\n",', 1))
+    found = li.lab.selftest(folder, workers=1, progress=False, compiler=QUICK)
+    assert not found.green and "mutant" not in {trial.kind for trial in found.trials}
+
+
 def test_mutants_of_a_solution_that_falls() -> None:
     """A solution that does not compile takes all that is made of it along: that they fell is no praise."""
     mutant = Trial("axpy", "mutant", "line 3: + is -", True, "parity: z differs")

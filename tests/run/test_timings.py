@@ -192,7 +192,7 @@ def test_verdict_warns_of_a_busy_machine():
     noisy = [dataclasses.replace(row, q3=2 * row.median) for row in MANY.rows]
     assert "busy" not in Timings((noisy[0], *MANY.rows[1:]), MANY.baseline).verdict()
     text = Timings(tuple(noisy), MANY.baseline).verdict().split("\n")[-1]
-    assert "in 8 of 8 rows: is this machine busy?" in text and "set_num_threads with less than 4" in text
+    assert "in 8 of 8 rows: is this machine busy?" in text and "call torch.set_num_threads(2)" in text
 
 
 def test_conditions_leave_out_flags_that_only_warn():
