@@ -64,8 +64,7 @@ def perform(line: str, next_cell: NextCell) -> Any:
     words = [require_plain(word, "%kernel") for word in line.split()]
     if words in ([], ["help"]):
         return Help()
-    verb = VERBS.get(words[0])
-    if verb is None:
+    if (verb := VERBS.get(words[0])) is None:
         raise InputError(f"%kernel: no verb {shown(words[0])}.{suggestion(words[0], VERBS)} Verbs: {', '.join(VERBS)}")
     given = verb.read(words[1:], "%kernel")
     given.next_cell = next_cell

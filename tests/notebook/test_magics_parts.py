@@ -443,6 +443,12 @@ def test_completion_of_options_and_values(op: Any) -> None:
     assert words("%%kernel tiny/stable ")[0] == "--from"
 
 
+def test_help() -> None:
+    """`%kernel` alone, or with `help`, has a line for each verb."""
+    said = repr(perform("help", print))
+    assert said == repr(perform("", print)) and all(f"\n  {verb} " in said for verb in VERBS), said
+
+
 def test_completion_of_verbs() -> None:
     """Verbs, their options, and ops where an op is meant."""
     assert words("%kernel ") == tuple(VERBS)
