@@ -88,5 +88,5 @@ FOUND = {
         text("#define blockIdx blockIdx_\n__device__ struct { int x; } blockIdx_ = {0};"), "parity", ""),
     "strides": (
         text(kernel="if (int k = (threadIdx.x * 8 + threadIdx.x / 16) % 128 + blockIdx.x * 128; true) { if (k < n) y[k] = "
-             "x[k] * x[k]; return; }"), "sectors 1.2", "times the 32-byte sectors"),
+             "x[k] * x[k]; return; }"), "sectors 1.2", "times as many 32-byte sectors"),
 }  # fmt: skip
