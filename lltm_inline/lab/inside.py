@@ -38,7 +38,7 @@ from ..checking.runner import one_line, threads
 from ..compiling import header, inline, light
 from ..compiling.compiler import Build, verify
 from ..compiling.failures import failure_of, passing_failure
-from ..compiling.job import Job, _platform_identity, make_job
+from ..compiling.job import Job, _platform_identity, compile_checks, make_job
 from ..compiling.toolchain import Toolchain
 from ..cpp.functions import find_functions
 from ..errors import BuildError, LltmInlineError, SignatureError
@@ -280,7 +280,7 @@ class BuildTask:
         """
         directory = Path(self.directory)
         if job.toolchain.nvcc:  # asked what it has against the text, of which nothing is loaded
-            return inline.compile_job(replace(job, text="", prelude=None, only="ptx"), directory)[0]
+            return inline.compile_job(compile_checks([job])[0], directory)[0]
         if self.kernel.cuda:
             return light.compiled(job, self._compiled_cuda)
         if job.toolchain.kind == "gcc":

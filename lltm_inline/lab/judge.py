@@ -134,9 +134,8 @@ def _faults(
         timed = [criterion for criterion in criteria if speed_of(criterion)]
         if set(criteria) - {"builds", "forbidden", *timed}:
             faults |= _checked(exercise, runner, seed)
-        if (
-            exercise.kind == "cuda" and "builds" in faults and not any(faults.values())
-        ):  # it takes as long as all the rest
+        # It takes as long as all the rest: a text that is wrong in something else is not handed to it.
+        if exercise.kind == "cuda" and "builds" in faults and not any(faults.values()):
             faults["builds"] = refusal_of_nvcc(library, compiler, trust=trust)
         if timed:
             wrong = next(filter(None, faults.values()), "")

@@ -85,11 +85,11 @@ params = {params}                 # numbers that students may set
 
 #: By the kind of its text: the seconds of a call, which takes longer where each access is looked at, and what else can be graded.
 _OF_KIND = {
-    "cpp": (10, """\
+    "cpp": {"seconds": "10", "more": """\
 # forbid = ["aten"]               # points for "forbidden" need it
-# baseline = "baseline.cpp"       # points for "speed 2" need it: at least twice as fast as that kernel"""),
-    "cuda": (60, """\
-# "sectors 2" = 1, "conflicts 0" = 1, "divergent 1" = 1, "syncs 1" = 1, "launches 1" = 1 below: points for counts"""),
+# baseline = "baseline.cpp"       # points for "speed 2" need it: at least twice as fast as that kernel"""},
+    "cuda": {"seconds": "60", "more": """\
+# "sectors 2" = 1, "conflicts 0" = 1, "divergent 1" = 1, "syncs 1" = 1, "launches 1" = 1 below: points for counts"""},
 }  # fmt: skip
 
 
@@ -155,7 +155,7 @@ def new(folder: str | os.PathLike[str], op: Op | str, *, solution: Kernel | str 
         "key": op.name,
         "kernel": f"{op.name}/mine",
         "params": json.dumps(list(kernel.params)),
-        **dict(zip(("seconds", "more"), _OF_KIND["cuda" if kernel.cuda else "cpp"], strict=True)),
+        **_OF_KIND["cuda" if kernel.cuda else "cpp"],
     }
     book = json.dumps(_notebook(folder.name, op, kernel, text, own), indent=1)
     wrong = f"// parity: nothing is computed yet\n{cut(text, op.name).strip()}\n"
@@ -259,7 +259,8 @@ def _with_marks(kernel: Kernel) -> str:
         of_host = function.name in kernel.functions or "<<<" in text[first:last]
         if not of_host and "__global__" not in text[function.start : function.offset]:
             continue
-        body = f"\n  // {BEGIN}\n{text[first:last].strip(chr(10)).rstrip()}\n  // {END}\n"
+        body = text[first:last].strip("\n").rstrip()
+        body = f"\n  // {BEGIN}\n{body}\n  // {END}\n"
         body += '  throw std::runtime_error("not written yet");\n' * of_host
         text = text[:first] + body + text[last:]
     return text.strip() + "\n"
