@@ -47,7 +47,7 @@ OF_LAB = "-DCUDA_CPU_LAB"
 #: At every load, store and branch the compiler is to call what `cuda_cpu/checks.h` defines.
 _CHECK_CUDA = ("-O1", CHECKS, "-fsanitize=thread,bounds,alignment", "-fsanitize-coverage=trace-pc")
 
-_COUNT_CUDA = (*_CHECK_CUDA[:-1], COUNTS, "-fsanitize-coverage=trace-pc,trace-cmp")
+_COUNT_CUDA = (*_CHECK_CUDA[:-1], COUNTS, "-fsanitize=return", "-fsanitize-coverage=trace-pc,trace-cmp")
 
 #: All devices by name, the one that is taken first where a kernel has texts for several first.
 DEVICES = {

@@ -566,6 +566,12 @@ CUDA_CPU_HOOK_ void __ubsan_handle_alignment_assumption(
   self->block->fail(what, self);
 }
 
+// Of a function that ends without a return; the compiler goes on to what lies behind it, so nothing may be thrown.
+CUDA_CPU_HOOK_ void __ubsan_handle_missing_return(cuda_cpu::SourcePlace* place) {
+  std::fprintf(stderr, "a function ends without a return at line %s\n", cuda_cpu::place(place->file, place->line).c_str());
+  std::abort();
+}
+
 CUDA_CPU_HOOK_ void __ubsan_handle_type_mismatch_v1(cuda_cpu::TypeFault* fault, unsigned long address) {
   cuda_cpu::Lane* const self = cuda_cpu::lane;
   if (!self || address < 4096) return;

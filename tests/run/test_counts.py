@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 import lltm_inline as li
-from lltm_inline.errors import CheckError, DefinitionError, InputError, ToolchainError
+from lltm_inline.errors import CheckError, CrashError, DefinitionError, InputError, ToolchainError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.tables.counts import Counts, CountsRow
 from lltm_inline.tables.timings import Row
@@ -167,6 +167,17 @@ def test_counts_are_those_of_a_person(kernel: Kernel) -> None:
 def test_counts_are_the_same_with_gcc(kernel: Kernel) -> None:
     """Another compiler lays out the code in another way, and no figure differs."""
     assert by_name(counted(kernel, "g++")) == BY_HAND
+
+
+@needs("g++")
+def test_a_check_may_be_the_last_line_with_gcc() -> None:
+    """g++ takes it for a missing return where nothing is optimised; a return that is missing is told where it is reached."""
+    axpy = registry["axpy/cuda"]
+    last = axpy.edit("  return z;", "  if (N != 5) return z;\n  TORCH_CHECK(false, N);")
+    assert li.counts(last, [(64,)], compiler="g++", progress=False).total("load", "accesses") > 0
+    none = axpy.edit("  return z;", "  if (N == 5) return z;")
+    with pytest.raises(CrashError, match=r"a function ends without a return at line axpy/cuda:\d+"):
+        li.counts(none, [(64,)], compiler="g++", progress=False)
 
 
 def test_what_cannot_be_counted_is_refused(kernel: Kernel) -> None:
