@@ -8,8 +8,9 @@ A class of 300 hands in three kernels each, right ones and such with the usual m
 crash, hang, fork, take memory, processors and disk, mislead whoever reads the compiler, or count their calls. Its judge is killed in
 the middle, and goes on: nothing may be lost, nobody may be without a grade, and each gets what is theirs. It is graded on all cores,
 with clang++ where that is, which is quicker. With `--cuda` a class of as many hands in one CUDA kernel each, for the lab `warp_sum`,
-and nothing else is measured. `--students 100` takes a third of the time. It says each minute how far it is; with
-`--folder DIR` a run that was cut off begins again with the kernel that it was at.
+and nothing else is measured. With `--alone` a class hands in one kernel each, and those who do no harm are graded again without the
+others: each must have the same points for the same reasons. `--students 100` takes a third of the time. It says each minute how far
+it is; with `--folder DIR` a run that was cut off begins again with the kernel that it was at.
 """
 
 from __future__ import annotations
@@ -238,11 +239,37 @@ def _one_kernel(folder: Path, op: str, students: int, harmful: int, compiler: st
     grades = li.lab.Grades.from_json(folder / "grades" / "grades.json")
     missing = [name for name in kinds if grades.score(name) is None]
     assert not missing and len(grades.students) == students, missing
-    full = {name for name in kinds if grades.score(name) == lab.of}
+    (exercise,) = lab.exercises  # who has not answered the lab's question may have all points of the kernel
+    full = {
+        one.student
+        for one in grades.grades
+        if one.exercise == exercise.grade_id and one.points == grades.of[one.exercise]
+    }
     right = {name for name, kind in kinds.items() if kind == "right"}
     assert right <= full, sorted(right - full)
     assert {kinds[name] for name in full} <= {"right", "mistake"}, sorted({kinds[name] for name in full})
     return seconds, sum(kinds[name] == "mistake" for name in full)
+
+
+def alone(results: Results, students: int) -> None:
+    """Grade one kernel of a class, hostile ones among them, and then the honest ones without these: nobody's marks may differ."""
+    op, compiler, harmful = OPS[0], compilers()[-1], min(students // 2, 20)
+    with tempfile.TemporaryDirectory(prefix="lltm-inline-class-") as directory:
+        folder = Path(directory)
+        seconds, _ = _one_kernel(folder, op, students, harmful, compiler)
+        among = li.lab.Grades.from_json(folder / "grades" / "grades.json").students
+        for number in range(harmful):
+            (folder / "class" / f"{_student(number)}.ipynb").unlink()
+        shutil.move(folder / "grades", folder / "among")
+        subprocess.run(_command(folder, op, compiler), env=_environment(), check=True)
+        without = li.lab.Grades.from_json(folder / "grades" / "grades.json").students
+    differ = [name for name, grades in without.items() if grades != among[name]]
+    for name in differ:
+        print(name, *among[name], *without[name], sep="\n  ")
+    results.note("students who do harm", harmful)
+    results.note("honest students", len(without))
+    results.note("minutes with those who do harm", seconds / 60)
+    results.require("honest students whose marks differ without them", len(differ), 0)
 
 
 def _hand_in(lab: Lab, folder: Path, students: int, harmful: int, draw: random.Random) -> dict[str, str]:
@@ -258,13 +285,17 @@ def _hand_in(lab: Lab, folder: Path, students: int, harmful: int, draw: random.R
         harm |= {name: f"{top}\n{solution}" for name, top in HOSTILE.items()}
     kinds: dict[str, str] = {}
     for number, (kind, text) in enumerate(_texts(solution, exercise.starter, wrong, harm, students, harmful, draw)):
-        name = f"student{number:03}"
+        name = _student(number)
         book = handed_out(lab)
         cell = next(cell for cell in book["cells"] if grade_id(cell) == exercise.grade_id)
         cell["source"] = f"{source_of(cell).partition(chr(10))[0]}\n{text.lstrip()}\n// {name}, {time.time_ns()}\n"
         (folder / f"{name}.ipynb").write_text(json.dumps(book))
         kinds[name] = kind
     return kinds
+
+
+def _student(number: int) -> str:
+    return f"student{number:03}"
 
 
 def _texts(
@@ -315,6 +346,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer samples: to see that it runs, not to quote")
     parser.add_argument("--students", type=int, help="of the class (default: 300; with --quick 4)")
     parser.add_argument("--cuda", action="store_true", help="a class with a CUDA kernel, and nothing else")
+    parser.add_argument("--alone", action="store_true", help="a class with hostile texts and without, and nothing else")
     parser.add_argument("--folder", type=Path, help="keeps what was measured of the class")
     given = parser.parse_args()
     quick = given.quick
@@ -323,6 +355,11 @@ def main() -> None:
         results = Results("lab_cuda", quick, script="lab.py --cuda")
         with tempfile.TemporaryDirectory() as temporary:
             a_class(results, students, given.folder or Path(temporary), CUDA)
+        results.save()
+        return
+    if given.alone:
+        results = Results("lab_alone", quick, script="lab.py --alone")
+        alone(results, students)
         results.save()
         return
     results = Results("lab", quick)
