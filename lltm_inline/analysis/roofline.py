@@ -84,6 +84,12 @@ class Roofline(Shown):
         """Say of each row what it reached, and which roof is above it."""
         return "\n".join(f"{row.kernel}, {self.timings.case(row)}: {self.words(row)}" for row in self.timings.rows)
 
+    @property
+    def finding(self) -> str:
+        """Which row is nearest to its roof, in one sentence."""
+        best = max(self.timings.rows, key=self.share)
+        return f"Nearest to its roof: {best.kernel}, {self.timings.case(best)}: {self.words(best)}"
+
     def ceilings(self) -> Iterator[tuple[str, ...]]:
         """Yield the roofs as rows of a table: with how many threads, operations a second, bytes a second of each level."""
         for each in self.roofs:

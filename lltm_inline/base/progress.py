@@ -1,6 +1,6 @@
 """One way to say what is being done: whatever takes long tells its events, and signs of life are shown for it.
 
-In a terminal or notebook a live line with the elapsed time; in a pipe or a log one plain line per step.
+In a terminal or notebook a live line with the elapsed time; in a pipe or a log a plain line now and then.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from .above import Shown
 from .shell import in_notebook
 
 QUIET_SECONDS = 1.0
+#: In a log a line tells so often that it still goes on.
+SECONDS_BETWEEN_LINES = 30.0
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,8 @@ class LiveLine:
             return
         if not sys.stderr.isatty():
             print(self._text, file=sys.stderr, flush=True)
+            while not self._done.wait(SECONDS_BETWEEN_LINES):
+                print(self._line(), file=sys.stderr, flush=True)
             return
         from rich.console import Console
         from rich.markup import escape

@@ -49,12 +49,6 @@ def _host_function(match: re.Match[str], record: Record) -> str:
     )
 
 
-rules.table(r"""
-calling the (?:__device__|__global__) function '(\w+)' from the __host__
-    '\1' exists on the GPU only: write __host__ __device__ in front of it to have it on both sides.
-""")
-
-
 @rules.rule(r"a host function call cannot be configured")
 def _not_a_kernel(match: re.Match[str], record: Record) -> str:
     name = re.search(r"(\w+)\s*(?:<[^<>]*>)?\s*<<<", record.row)
@@ -90,10 +84,6 @@ unsupported GNU version|unsupported clang version
     Choose an older compiler: compiler='g++-12', say.
 Unsupported gpu architecture
     Change TORCH_CUDA_ARCH_LIST: this nvcc knows the ones that `nvcc --list-gpu-arch` names.
-DefaultPtrTraits
-  text \b(packed_accessor(?:32|64))<([^<>,]+),([^<>,]+)>
-  text \bRestrictPtrTraits\b
-    The kernel wants the accessor with its traits: \1<\2,\3, at::RestrictPtrTraits>().
 """)
 
 
@@ -185,8 +175,6 @@ rules.table(r"""
 ^too few arguments (?:in|to) function
   in \bcudaMemcpy\s*\(
     cudaMemcpy takes four things: to, from, how many bytes, and the direction, as cudaMemcpyDeviceToDevice.
-failed: CUDA has no atomics for signed
-    unsigned long long holds the same bits: declare the counter as that.
 ^an automatic '(__\w+__)' variable declaration is not allowed
     A \1 variable stands outside of all functions: in a kernel leave \1 away, and each thread has its own.
 ^dynamic initialization is not (?:supported|allowed) for
@@ -244,9 +232,6 @@ def _address(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
-^expected|^attributes are not allowed
-  in \b__(global|device)__\s+template\b
-    template comes first: template <typename T> __\1__ void ...
 ^expected '?;
   in ^\s+.*\b__(?:global|device)__\s.*\w\s*\([^;]*\)\s*\{
     A function cannot stand inside another: move the kernel out, to file scope.

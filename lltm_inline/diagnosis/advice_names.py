@@ -298,8 +298,6 @@ def _without_namespace(match: re.Match[str], record: Record) -> str:
 rules.table(
     r"""
 UNKNOWN
-  line AT_DISPATCH.*,\s*NAME\s*,
-    The name of a dispatch stands in double quotes: "NAME".
   line \[[^\[\]]*\]\s*\((?:[^()]*,)?\s*NAME\s*[,)]
     Each parameter of a lambda has a type of its own in front: int64_t NAME, say.
   line #\s*pragma\s+omp\b.*\b(\w*private)\s*\([^()]*\bNAME\b

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from .advice_tensors import LOGICAL, for_tensors, in_place_of_tensor
-from .compiler_log import Record, plain_name
-from .names import STD, arguments, count_arguments
+from .compiler_log import Record
+from .names import arguments, count_arguments
 from .rules import Rules, without_aka
 from .source_text import definition, heads_around, is_tensor, mask, parameters
 
@@ -110,12 +110,6 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         callee: the function of which it is an argument.
     """
     line, text = record.code, mask(record.text)
-    if (
-        re.fullmatch(rf"(?:const )?{NUMBER}&?", given)
-        and re.search(_TENSOR, wanted)
-        and (cure := _of_a_number(callee, record))
-    ):
-        return cure
     for left, right, cure in _GIVEN_FOR:
         if re.search(left, given) and re.search(right, wanted):
             return cure
@@ -146,17 +140,7 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         return "A pointer is wanted, and this is a value: & in front of a variable gives its address, as in &x."
     if re.fullmatch(NUMBER, given) and re.search(rf"\benum\b[^;{{]*\b{re.escape(plain)}\b", text):
         return f"A number becomes a value of an enum by static_cast<{plain}>(...)."
-    if re.search(rf"\benum\s+(?:class|struct)\s+{re.escape(given)}\b", text) and re.fullmatch(NUMBER, plain):
-        return f"A value of an enum class is no number by itself: write static_cast<{plain}>(...)."
     return ""
-
-
-def _of_a_number(callee: str, record: Record) -> str:
-    """Send a number that was given to a function of `at` to the one of std that has the same name."""
-    name = plain_name(callee or record.called)
-    if STD.get(name) != "cmath" or not re.search(rf"\b(?:at|torch)::{name}\s*\(", record.code):
-        return ""
-    return f"at::{name} is for tensors, and this is a number: write std::{name}, with #include <cmath>."
 
 
 def _two_pointers(given: str, wanted: str, record: Record, callee: str) -> str:
@@ -267,8 +251,6 @@ def _braces(wanted: str, record: Record) -> str:
             return "One tensor is returned: for several the function returns std::tuple<at::Tensor, at::Tensor>."
         if re.search(r"at::Tensor(?:\s+\w+)?\s*\(\s*\w+\s*,\s*\w+\s*\)", code):
             return "A tensor of these extents is made by a function: at::empty({rows, columns}, x.options())."
-        if re.search(r"at::Tensor\s+\w+\s*[({]\s*[^\s)}]", code) and "size" in code:
-            return "A tensor of these extents is made by a function: at::empty(x.sizes(), x.options())."
     holds = count_arguments(re.sub(r"<(.*)>", r"(\1)", wanted)) if re.match(r"std::(?:tuple|pair)<", wanted) else None
     gives = count_arguments(f"({values[1]})") if values else None
     if holds and gives and holds != gives:
@@ -301,8 +283,6 @@ def _of_values(operator: str, types: list[str], record: Record) -> str:
         return "The function that is called here is declared void: it returns nothing."
     if operator.startswith("^"):
         return "^ is not a power: write std::pow(a, b), or x * x."
-    if operator.startswith("*") and (cure := power(record)):
-        return cure
     if operator == "=" and len(types) == 2:
         return of_pair(types[1], types[0], record) or f"A value of type {types[1]} stands where {types[0]} is wanted."
     return ""
@@ -410,12 +390,6 @@ def _choice(match: re.Match[str], record: Record) -> str:
 
 rules.table(r"""
 ^no 'operator(\+\+|--)\(int\)' declared|^cannot (?:in|de)crement value of type '
-  in (\w+)\s*\+\+|\+\+\s*(\w+)
-  text \bTensor&?\s+%1%2\b
-    A tensor has no ++: add_(1) changes all its elements.
-  in (\w+)\s*--|--\s*(\w+)
-  text \bTensor&?\s+%1%2\b
-    A tensor has no --: sub_(1) changes all its elements.
   in (\+\+|--)
     There is no \1 for this type: count in a whole number.
 """)

@@ -49,14 +49,9 @@ rules.table(r"""
 no matching (?:member )?function for call to|^too many arguments to function call
   in (\w+)\.type\(\s*((?:at|torch)::k\w+)\s*\)
     A tensor is converted by to: \1.to(\2).
-  in \bat::(?:empty|zeros|ones|full|randn?)\s*\([^;]*,\s*(?:\w+\.(?:dtype|scalar_type)\(\)|at::k\w+),\s*(?:\w+\.device\(\)|at::k\w+)\)
-    Dtype and device are one argument: x.options(), or at::TensorOptions(at::kFloat).device(at::kCPU).
 use of deleted function '.*\baccessor\(\) &&|^call to deleted member function '(?:packed_)?accessor
   in .
     An accessor does not keep its tensor alive: give that a name first, at::Tensor t = ...; and then take t.accessor<float, 2>().
-no matching function for call to '(?:at::)?full\b
-  in \bat::full\s*\(((?:[^(){},]|\([^(){}]*\))+(?:,(?:[^(){},]|\([^(){}]*\))+)*),\s*([-\w.]+)\s*(,[^,()]*\.options\(\)\s*)?\)
-    The extents stand in braces: at::full({\1}, \2\3).
 constant expression|no matching (?:member )?function|no instance of|template argument|type/value mismatch
   in \b(\w+)\s*<\s*(?:at::|torch::|c10::)k(Float|Double)\s*[,>]
     Between < and > stands a type, not a dtype: float for at::kFloat, double for at::kDouble, int64_t for at::kLong.

@@ -514,9 +514,6 @@ def _twice(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
-'const char ?\*
-  in \bprintf\s*\(\s*([A-Za-z_]\w*)\s*\)
-    The text with its places comes first: printf("%f\\n", \1).
 assignment used as truth value|assignment as a condition
   in .
     A single = assigns: write == to compare.
@@ -618,6 +615,4 @@ internal compiler error
 static(?: assertion|_assert) failed(?!.*(?:the shared array|CUDA has))
   in \bstatic_assert\b
     The condition of this static_assert does not hold.
-  in .
-    A header checks its template arguments here: the type is not one that it takes.
 """)

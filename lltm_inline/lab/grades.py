@@ -17,6 +17,8 @@ from ..tables.table import JsonFile
 
 #: The file in which the grades of a class are kept.
 GRADES = "grades.json"
+#: And that to which each is added as soon as it is known.
+LINES = "grades.jsonl"
 #: The first letter of a cell, which ends at a semicolon where the comma is that of numbers; what begins a formula, in any form of it.
 _FIRST, _LEADS = re.compile(r"((?:^|;) *)([^ ;])"), "=+-@|%\N{MINUS SIGN}"
 #: How a reason begins where a text was not run: of what the criterion is about nothing is known.

@@ -28,12 +28,11 @@ from ..base.progress import showing
 from ..errors import FileError, InfraError, InputError
 from ..model.op import FrozenDict
 from .doctor import doctor
-from .grades import GRADES, Grade, Grades, Mark
+from .grades import GRADES, LINES, Grade, Grades, Mark
 from .judge import grade_text
 from .lab import SELFTEST, Exercise, Lab, Question, read_lab, speed_of
 from .submissions import Answer, Submission, collect, own_result
 
-LINES = "grades.jsonl"
 #: How often an answer is graded again where the grader itself has failed, and how many workers it may take with it.
 _RETRIES = 2
 _DAY = 86400.0
@@ -158,7 +157,9 @@ def require_tested(lab: Lab) -> None:
         why = (
             "its selftest is of another state of it, or was not green" if SELFTEST in lab.files else "it was not tested"
         )
-        raise InputError(f"lab {lab.name!r} grades nobody: {why}. Run: lab selftest {lab.folder}, then lab make")
+        raise InputError(
+            f"lab {lab.name!r} grades nobody: {why}. Run: lab selftest {lab.folder}; lab make makes lab.zip anew"
+        )
 
 
 def require_sandbox(trust: Any) -> None:

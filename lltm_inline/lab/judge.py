@@ -39,6 +39,8 @@ from .runner import Book, RemoteGuard, Runner
 from .timing import below, speedup
 
 _HIDDEN = "hidden"
+#: The group of cases in which there is nothing to launch.
+_NOTHING = "one of 0"
 #: How many sizes are drawn, each with one extent of another magnitude up to the largest; of no more elements.
 _HIDDEN_SIZES, _MOST_EXTENT, _MOST_HIDDEN, _TRIES = 12, 1 << 16, 300_000, 50
 _WATCHED_EXTENT, _MOST_WATCHED = 1 << 11, 20_000
@@ -49,6 +51,8 @@ _SEEN = {
     "race": "races", "out of bounds": "bounds", "freed": "bounds", "misaligned": "bounds", "null pointer": "bounds",
     "divergent barrier": "barriers", "uninitialised": "uninitialised", "unwritten": "uninitialised",
 }  # fmt: skip
+#: What is said of a case whose launch did not run to its end; what is unwritten is seen after that.
+_ENDED = {*_SEEN, checking.RAISES} - {"unwritten"}
 #: Of a reason, this much is shown.
 _LONGEST = 1000
 #: Runs of calls, and the bytes a call that the C library itself may keep for a while; tried so often before a text is called leaky.
@@ -182,6 +186,7 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
         aside += more_seen
         if any("does not come back" in finding.text for finding in sections[name].findings):
             break  # each section would wait for as long again
+    cells = {cell for row in matrix.values() for group, cell in row.items() if cell and group != _NOTHING}
     looked_at = {quantity for quantity, cells in matrix.items() if "ok" in cells.values()}
     found: dict[str, list[Finding]] = {}
     for section in (*sections.values(), *aside):
@@ -204,6 +209,8 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
             criterion == "parity" and not set(checked.outputs) <= looked_at
         ):
             faults[criterion] = f"{quantity or 'its result'} was never right, or never compared"
+        elif criterion in CUDA_CHECKS and cells <= _ENDED:
+            faults[criterion] = "nothing of it was seen: no launch ran to its end"
         elif criterion == "memory":
             faults[criterion] = _holds(op, runner, checked)
         elif count := count_of(criterion):

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from itertools import combinations
 from statistics import median
@@ -20,7 +20,7 @@ from ..errors import InputError
 from ..show.markup import Html, join, tag
 from ..show.parts import Cell, badge, bar, fold, note, page, paragraph, table
 from ..show.source import source
-from .grades import GRADES, NOT_RUN, Grade, Grades, plain_cell
+from .grades import GRADES, LINES, NOT_RUN, Grade, Grades, Mark, plain_cell
 from .making import Made
 
 #: As nbgrader exports it.
@@ -63,6 +63,10 @@ def report(
         FileError: a file cannot be read or written.
     """
     folder = path_of("folder", folder)
+    if not (folder / GRADES).exists() and (folder / LINES).exists():
+        raise InputError(
+            f"{folder} holds results of a part of the class: lab grade ... --resume goes on, and then report them"
+        )
     grades = Grades.from_json(folder / GRADES)
     wanted = {"gradescope": gradescope, "prairielearn": prairielearn, "autolab": autolab}
     targets = {name: path_of(name, path) for name, path in wanted.items() if path is not None}
@@ -79,7 +83,10 @@ def report(
         "nbgrader.csv": (_csv(_NBGRADER, _nbgrader(grades)), "as nbgrader exports it"),
         "canvas.csv": (_csv(*_canvas(grades)), "for Canvas: Grades, Import"),
         "moodle.csv": (_csv(*_moodle(grades)), "for Moodle: Grades, Import, CSV file"),
-        "class.html": (_document(f"{grades.lab}: class", everybody), "for you: who, what fell, who wrote the same"),
+        "class.html": (
+            _document(f"{grades.lab}: class", everybody),
+            "for you: points, criteria that failed, sources that are nearly the same",
+        ),
     }
     for student, name in pages.items():
         files[name] = _document(f"{grades.lab}: {student}", student_page(grades, student)), f"for {student}"
@@ -133,20 +140,38 @@ def _moodle(grades: Grades) -> tuple[Sequence[str], list[Sequence[Any]]]:
     rows: list[Sequence[Any]] = []
     for student in grades.students:
         score = grades.score(student)
-        rows.append([student, "" if score is None else score, "; ".join(_reasons(grades.students[student]))])
+        rows.append([student, "" if score is None else score, "; ".join(_reasons(grades, student))])
     return ["Email address" if by_mail else "ID number", grades.lab, "Feedback comments"], rows
 
 
-def _reasons(grades: Sequence[Grade]) -> list[str]:
-    """Say why points are missing: each reason once, with all the criteria that fell for it."""
+def _reasons(grades: Grades, student: str) -> list[str]:
+    """Say why points are missing: each reason once, with all the criteria that failed for it."""
     fallen: dict[tuple[str, str], list[str]] = {}
-    for grade in grades:
+    for grade in (ones := grades.students[student]):
         for mark in grade.marks:
             if mark.points < mark.of:
-                ahead = next((f"{said}: " for said in NOT_RUN if mark.reason.startswith(f"{said}: ")), "")
-                fallen.setdefault((grade.exercise, mark.reason.removeprefix(ahead)), []).append(mark.criterion)
+                fallen.setdefault((grade.exercise, _parted(mark.reason)[1]), []).append(mark.criterion)
     lost = [f"{', '.join(criteria)}: {reason}" for (_, reason), criteria in fallen.items()]
-    return [*lost, *(f"{grade.exercise} was not graded: {grade.not_graded}" for grade in grades if grade.not_graded)]
+    lost += [f"{grade.exercise} was not graded: {grade.not_graded}" for grade in ones if grade.not_graded]
+    return [*lost, *_late(grades.penalty.get(student, 0.0))]
+
+
+def _parted(reason: str) -> tuple[str, str]:
+    """Part a reason for which nothing was run from the words that say so."""
+    ahead = next((said for said in NOT_RUN if reason.startswith(f"{said}: ")), "")
+    return ahead, reason.removeprefix(f"{ahead}: ")
+
+
+def _once(marks: Iterable[Mark]) -> Iterator[str]:
+    """Yield the reasons of marks, each in full once."""
+    known = set()
+    for ahead, reason in (_parted(mark.reason) for mark in marks):
+        yield (ahead or "the same") * bool(reason) if reason in known else f"{ahead}: {reason}" if ahead else reason
+        known.add(reason)
+
+
+def _late(lost: float) -> list[str]:
+    return [f"{lost:.0%} of the points are lost, as it was late."] * bool(lost)
 
 
 def _of_one(grades: Grades) -> Grades:
@@ -161,7 +186,7 @@ def _of_one(grades: Grades) -> Grades:
 def _results(grades: Grades, about: str, score: str, most: str, said: str) -> dict[str, Any]:
     """Return a `results.json`: a test for each criterion in the words of whoever reads it, and what is to be said about all."""
     lost = max(grades.penalty.values(), default=0.0)
-    words = [_UNLOCKED] * (not grades.sandboxed) + [f"{lost:.0%} of the points are lost, as it was late."] * bool(lost)
+    words = [_UNLOCKED] * (not grades.sandboxed) + _late(lost)
     tests = [
         {"name": f"{grade.exercise}: {mark.criterion}", score: mark.points, most: mark.of, said: mark.reason}
         for grade in grades.grades
@@ -228,7 +253,8 @@ def student_page(grades: Grades, student: str) -> Html:
             parts.append(note("plain", "Not graded: ", grade.not_graded))
             continue
         points = [(f"{mark.points:g}/{mark.of:g}", "good" if mark.points >= mark.of else "bad") for mark in grade.marks]
-        rows = [[mark.criterion, Cell(*of, "num"), mark.reason] for mark, of in zip(grade.marks, points, strict=True)]
+        each = zip(grade.marks, points, _once(grade.marks), strict=True)
+        rows = [[mark.criterion, Cell(*of, "num"), reason] for mark, of, reason in each]
         head = ["criterion", Cell("points", align="num"), "what is missing"]
         parts.append(table(head, rows, caption=f"marks for {grade.exercise}"))
         if text := grades.texts.get(grade.text):
@@ -269,13 +295,13 @@ def class_page(grades: Grades, pages: Mapping[str, str]) -> Html:
     fallen = grades.fallen.most_common()
     if fallen:
         rows = [[name, Cell(count, align="num"), bar(count / fallen[0][1], kind="bad")] for name, count in fallen]
-        parts.append(table(["criterion", Cell("students", align="num"), ""], rows, caption="what fell most"))
+        parts.append(table(["criterion", Cell("students", align="num"), ""], rows, caption="criteria that failed most"))
     parts += [_pair(grades, pair) for pair in likenesses(grades)]
     people: list[list[object]] = []
-    for student, ones in grades.students.items():
+    for student in grades.students:
         link = tag("a", student, href=pages[student]) if student in pages else student
         cells = ", ".join(grades.rewritten.get(student, ()))
-        said = [*_reasons(ones), *[f"locked cells were rewritten: {cells}"] * bool(cells)]
+        said = [*_reasons(grades, student), *[f"locked cells were rewritten: {cells}"] * bool(cells)]
         people.append([link, _points(grades.score(student), whole), "; ".join(said)])
     parts.append(table(["student", "points", "what is missing"], people, caption="students"))
     return join(parts)

@@ -162,7 +162,8 @@ def choose_sizes(op: Op, sizes: Sequence[Sequence[int] | Mapping[str, int]] | No
     given = list(op.benchmark_sizes if sizes is None else sizes)
     if not given:
         raise InputError(
-            f"op {op.name!r} has no benchmark sizes: give sizes=[...], numbers for ({', '.join(op.letters)})"
+            f"op {op.name!r} has no benchmark sizes: give sizes=[...], numbers for ({', '.join(op.letters)}), or register it with "
+            "benchmark_sizes=[...]"
         )
     return list(dict.fromkeys(_size_of(op, size) for size in given))
 

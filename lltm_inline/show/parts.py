@@ -203,6 +203,28 @@ def table(
     return join([title, tag("div", inner, cls="li-wide", role="group", aria_label=named, tabindex="0")])
 
 
+def filled(head: Sequence[object], rows: Sequence[Sequence[object]]) -> tuple[list[object], list[list[object]]]:
+    """Leave out of a table the columns of which no row says anything; a heading over several stays with them.
+
+    Example:
+        >>> filled(["kernel", "time", "ratio"], [["N=2"], ["axpy/cpp", "2 µs", ""]])
+        (['kernel', 'time'], [['N=2'], ['axpy/cpp', '2 µs']])
+    """
+    spans = [cell.span if isinstance(cell, Cell) else 1 for cell in head]
+    over = [number for number, span in enumerate(spans) for _ in range(span)]  # by column its heading
+    empty = [
+        spans[number] == 1 and not any(_said(row[at]) for row in rows if at < len(row))
+        for at, number in enumerate(over)
+    ]
+    gone = {number for number, is_empty in zip(over, empty, strict=True) if is_empty}
+    kept = [[cell for cell, is_empty in zip(row, empty, strict=False) if not is_empty] for row in rows]
+    return [cell for number, cell in enumerate(head) if number not in gone], kept
+
+
+def _said(value: object) -> str:
+    return str(value.content if isinstance(value, Cell) else value)
+
+
 def _cell(value: object, name: str, *, scope: str = "", extra: str = "") -> Html:
     cell = value if isinstance(value, Cell) else Cell(value)
     if name == "th" and scope == "col" and not str(cell.content):

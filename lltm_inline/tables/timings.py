@@ -219,7 +219,8 @@ class Timings(Table[Row], Shown):
         return [f"{spread} Free it, or call torch.set_num_threads({threads // 2})" if threads > 1 else spread]
 
     def _overall(self, kernel: str, rows: Sequence[Row]) -> str:
-        judged = [row for row in rows if row.direction == "both"] or list(rows)
+        of_all = [row for row in rows if row.direction == "both"] or list(rows)
+        judged = [row for row in of_all if row.speedup_low and row.speedup_high] or of_all
         # The cases were timed one after the other, so their errors are independent: they add up in squares.
         middle = sum(math.log(row.speedup) for row in judged) / len(judged)
         low = high = None
@@ -229,7 +230,8 @@ class Timings(Table[Row], Shown):
             high = math.exp(middle + math.hypot(*(math.log(upper / at) for at, _, upper in ends if upper)) / len(ends))
         text = sentence(kernel, self.baseline, comparison(math.exp(middle), low, high))
         timed = {"both": "forward and backward together"}.get(judged[0].direction, " and ".join(self.directions))
-        text += f", {timed}" + (f", mean of {len(judged)} cases" if len(judged) > 1 else "")
+        untold = f" of {len(of_all)}" * (len(judged) < len(of_all))  # the others had too few rounds, as their lines say
+        text += f", {timed}" + f", mean of {len(judged)}{untold} cases" * (len(of_all) > 1)
         counts = {found: sum(row.outcome == found for row in judged) for found in ("faster", "slower")}
         if counts["faster"] and counts["slower"]:
             text += f": faster in {counts['faster']}, slower in {counts['slower']}"

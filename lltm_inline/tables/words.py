@@ -104,12 +104,13 @@ def share_text(share: float | None, bound_by: str) -> str:
     """Write which share of a machine's own speed was reached, and how it can be more than all.
 
     Example:
-        >>> share_text(0.33, "copy"), share_text(4.36, "copy"), share_text(None, "")
-        ('33% of copy', '436% of copy, in the cache', '')
+        >>> share_text(0.33, "copy"), share_text(4.36, "copy"), share_text(1.31, "GEMM"), share_text(None, "")
+        ('33% of copy', '436% of copy, in the cache', '131% of GEMM, which was measured too low', '')
     """
     if share is None:
         return ""
-    return f"{percent(share)} of {bound_by}" + ", in the cache" * (bound_by == "copy" and share > BEYOND_MEMORY)
+    beyond = ", in the cache" if bound_by == "copy" else ", which was measured too low"
+    return f"{percent(share)} of {bound_by}" + beyond * (share > BEYOND_MEMORY)
 
 
 def finding(low: float | None, high: float | None) -> str:

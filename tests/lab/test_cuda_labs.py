@@ -63,6 +63,17 @@ def test_a_right_kernel_has_all_points() -> None:
     } and "1 barriers per block" in found["syncs 0"]
 
 
+def test_what_ends_every_launch_earns_nothing_by_it() -> None:
+    """Races, barriers and first reads were not seen behind it; where one launch runs to its end, they were."""
+    source = text().replace("if (i < n) y", "if (i <= n) y")
+    points = dict.fromkeys(("bounds", "races", "barriers", "uninitialised"), 1)
+    found = reasons(source, **points)
+    assert "out of bounds: y[" in found.pop("bounds")
+    assert set(found.values()) == {"nothing of it was seen: no launch ran to its end"}
+    found = reasons(source.replace("i <= n", "i < n || (n > 100 && i == n)"), **points)
+    assert [name for name, reason in found.items() if reason] == ["bounds"]
+
+
 @needs("nvcc")
 def test_nvcc_is_asked_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it refuses of a text that is right here is the text's fault, at its line; a machine without it asks nobody."""

@@ -13,7 +13,7 @@ import pytest
 import lltm_inline as li
 from lltm_inline.errors import FileError, InputError
 from lltm_inline.lab import Grade, Grades, Mark
-from lltm_inline.lab.reporting import ALONE, _reasons, class_page, likenesses, student_page
+from lltm_inline.lab.reporting import ALONE, _once, _reasons, class_page, likenesses, student_page
 from lltm_inline.show.parts import page
 from tests.html_checks import read
 
@@ -147,8 +147,25 @@ def test_a_cause_is_told_once() -> None:
         Mark("parity", 0, 4, "it is not run: line 3"),
         Mark("safety", 0, 1, "other"),
     )
-    grades = [Grade("ann", "one", lost), Grade("ann", "two", lost[:1])]
-    assert _reasons(grades) == ["builds, parity: line 3", "safety: other", "builds: line 3"]
+    grades = Grades(
+        "lab", (Grade("ann", "one", lost), Grade("ann", "two", lost[:1])), {"one": 6, "two": 1}, penalty={"ann": 0.5}
+    )
+    reasons = [
+        "builds, parity: line 3",
+        "safety: other",
+        "builds: line 3",
+        "50% of the points are lost, as it was late.",
+    ]
+    assert _reasons(grades, "ann") == reasons and reasons[-1] in class_page(grades, {})
+    same = Mark("safety", 0, 1, "line 3")
+    assert [*_once((*lost, same, FULL[0]))] == ["line 3", "it is not run", "other", "the same", ""]
+
+
+def test_a_part_of_a_class_is_not_reported(tmp_path: Path) -> None:
+    """Where grading was broken off the next step is to go on with it."""
+    (tmp_path / "grades.jsonl").write_text("{}\n")
+    with pytest.raises(InputError, match=r"results of a part of the class: lab grade \.\.\. --resume goes on"):
+        li.lab.report(tmp_path)
 
 
 def test_nearly_the_same() -> None:

@@ -166,6 +166,15 @@ def test_verdict_of_a_kernel_alone_and_of_too_few_rounds():
     assert "faster" not in text and "too few rounds" in text
 
 
+def test_the_overall_line_is_of_the_cases_that_tell():
+    """One case with too few rounds does not hide what the others show; how many they are is said."""
+    rows = [*(make_baseline(size=size) for size in SIZES), make_row(size=SIZES[0])]
+    rows.append(make_row(size=SIZES[1], speedup=9.0, speedup_low=None, speedup_high=None))
+    lines = Timings(tuple(rows), "toy/python").verdict().split("\n")
+    assert lines[0] == "toy/fast is 1.33x faster than toy/python (1.27-1.35), forward, mean of 1 of 2 cases"
+    assert lines[2].endswith("too few rounds to tell")
+
+
 def test_a_ratio_of_which_nothing_can_be_told_is_not_shown():
     """In the table the words stand in its place, with the interval where there is one."""
     few, noisy = (

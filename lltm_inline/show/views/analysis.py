@@ -154,6 +154,7 @@ def roofline(shown: Roofline) -> Html:
     ]
     return join(
         [
+            note("plain", shown.finding),
             table(head, rows, caption=shown.title),
             *(note("plain", doubt) for doubt in shown.doubts),
             fold("the roofs", table(names, roofs, caption=f"measured: {shown.roofs[-1].name}")),

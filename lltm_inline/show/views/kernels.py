@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...base.arguments import first_line, plural
 from ..markup import Html, join, tag
-from ..parts import Cell, badge, bar, fold, note, paragraph, plain, table
+from ..parts import Cell, badge, bar, filled, fold, note, paragraph, plain, table
 from ..source import diff_source, source
 
 if TYPE_CHECKING:
@@ -104,9 +104,8 @@ def history(shown: History) -> Html:
         label = join([row.label, " ", badge("current")]) if row.is_current else row.label
         state = badge(row.state, _STATES[row.state]) if row.state in _STATES else row.state
         rows.append([label, state, row.parent, Cell(row.changed_lines, align="num") if row.parent else ""])
-    width = 4 if any(row[2] for row in rows) else 2  # a kernel that nobody has edited has nothing more to say
-    head = ("revision", "state", "edited from", "lines changed")[:width]
-    parts = [table(head, [row[:width] for row in rows], caption=f"history of {shown[0].name}")]
+    head, rows = filled(("revision", "state", "edited from", "lines changed"), rows)
+    parts = [table(head, rows, caption=f"history of {shown[0].name}")]
     for subject, courses in courses_of(shown).items():
         lines = [line for course in courses for line in _course(course)]
         timed = ("revision", "beside what it was edited from", Cell("median and quartiles", span=2), "")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..markup import Html, hidden, join, tag
-from ..parts import Cell, bar, fold, note, paragraph, table
+from ..parts import Cell, bar, filled, fold, note, paragraph, table
 
 if TYPE_CHECKING:
     from ...tables.counts import Counts, CountsRow
@@ -16,23 +16,20 @@ if TYPE_CHECKING:
     from ...tables.timings import Row, Timings
 
 _KINDS = {"faster": "good", "slower": "bad"}
-_RATES = ("GFLOP/s", "GB/s", "share of peak")
 _SIGNS = {"faster": "▲", "slower": "▼"}
 
 
 def timings(shown: Timings) -> Html:
     """Show timings: the verdict, a table with a bar for each median and a whisker over its quartiles, the conditions folded."""
-    texts = [shown.cells(row) for row in shown.rows]
-    known = [number for number, _ in enumerate(_RATES, 2) if any(cells[number] for cells in texts)]
 
     def line(row: Row, cells: Sequence[str], rows: Sequence[Row]) -> list[object]:
         longest = max(row.q3 for row in rows)
         drawn = bar(row.median / longest, row.q1 / longest, row.q3 / longest, kind=_KINDS.get(row.outcome, "plain"))
         said = _figure(cells[1]) if row.kernel == shown.baseline else _compared(row, cells[1])
-        return [said, drawn, _figure(cells[0]), *(Cell(cells[number], align="num") for number in known)]
+        return [said, drawn, _figure(cells[0]), *(Cell(cell, align="num") for cell in cells[2:])]
 
-    head: list[object] = ["kernel", "speed-up", Cell("median and quartiles", span=2)]
-    head += [Cell(_RATES[number - 2], align="num") for number in known]
+    rates = (Cell(name, align="num") for name in shown._heads[2:])
+    head: list[object] = ["kernel", "speed-up", Cell("median and quartiles", span=2), *rates]
     return _table(shown, head, line)
 
 
@@ -79,7 +76,7 @@ def _table(
     rows: list[list[object]] = []
     for case, beside in shown.cases().items():
         rows += [[case], *([row.kernel, *line(row, shown.cells(row), beside)] for row in beside)]
-    return join([verdict_note(shown.verdict()), table(head, rows, caption=shown.caption), _conditions(shown)])
+    return join([verdict_note(shown.verdict()), table(*filled(head, rows), caption=shown.caption), _conditions(shown)])
 
 
 def _conditions(shown: Table[Any]) -> Html | str:
