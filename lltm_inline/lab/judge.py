@@ -39,8 +39,6 @@ from .runner import Book, RemoteGuard, Runner
 from .timing import below, speedup
 
 _HIDDEN = "hidden"
-#: The group of cases in which there is nothing to launch.
-_NOTHING = "one of 0"
 #: How many sizes are drawn, each with one extent of another magnitude up to the largest; of no more elements.
 _HIDDEN_SIZES, _MOST_EXTENT, _MOST_HIDDEN, _TRIES = 12, 1 << 16, 300_000, 50
 _WATCHED_EXTENT, _MOST_WATCHED = 1 << 11, 20_000
@@ -186,7 +184,7 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
         aside += more_seen
         if any("does not come back" in finding.text for finding in sections[name].findings):
             break  # each section would wait for as long again
-    cells = {cell for row in matrix.values() for group, cell in row.items() if cell and group != _NOTHING}
+    cells = {cell for row in matrix.values() for group, cell in row.items() if cell and group != "one of 0"}
     looked_at = {quantity for quantity, cells in matrix.items() if "ok" in cells.values()}
     found: dict[str, list[Finding]] = {}
     for section in (*sections.values(), *aside):
@@ -302,11 +300,12 @@ def _criteria_of(finding: Finding, exercise: Exercise, op: Op) -> list[str]:
 
 
 def _told(finding: Finding, hidden: Collection[str]) -> str:
-    """Say what was found, for the one who wrote the text; of a hidden case nothing but that it was one."""
+    """Say what was found, for the one who wrote the text, who raised nothing in a launch that was ended; of a hidden case only that."""
     if finding.case in hidden:
         return f"{finding.quantity} is wrong at a size that is not told"
     where = f" (at {finding.case})" if finding.case else ""
-    return "; ".join((f"{finding.text}{where}", *finding.hints))
+    _, _, seen = finding.text.partition("RuntimeError: ")
+    return "; ".join((f"{seen if seen.startswith((*_SEEN,)) else finding.text}{where}", *finding.hints))
 
 
 def _shortened(reason: str) -> str:
