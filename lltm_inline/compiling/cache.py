@@ -235,7 +235,7 @@ def _try_lock(path: Path) -> int | None:
 
 @contextmanager
 def workspace(key: str) -> Iterator[Path]:
-    """Yield a fresh directory under `tmp/`, gone afterwards unless it was published."""
+    """Yield a fresh directory under `tmp/`, gone afterwards unless it was published; who holds no lock of the key is swept away."""
     path = Path(tempfile.mkdtemp(prefix=f"{key}-{os.getpid()}-", dir=cache_dir() / "tmp"))
     try:
         yield path

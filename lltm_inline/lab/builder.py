@@ -169,8 +169,9 @@ def refusal_of_nvcc(library: Library, compiler: str | None, *, trust: bool = Fal
         toolchain = find_toolchain(compiler, None, "cuda", compile_only=True)
     except ToolchainError:
         return ""
+    key = _key(library.kernel, library.op, toolchain)
     try:
-        with cache.workspace(_key(library.kernel, library.op, toolchain)) as directory:
+        with cache.lock(key), cache.workspace(key) as directory:
             _told(library.kernel, library.op, toolchain, directory, trust)
     except Refused as refused:
         return f"nvcc does not take it: {refused.reason}"
