@@ -1,7 +1,7 @@
 """What it costs a benchmark to be watched.
 
 A benchmark tells whoever watches four times a second, between two rounds, and does not count the round after that. Here the
-worker tells ahead of one of every two rounds, a coin says which, and the samples of the two are compared: what telling does to
+worker tells before one of every two rounds, a coin says which, and the samples of the two are compared: what telling does to
 a sample, with nothing else between the two. Four ways: the caller's process does nothing with what it is told; it draws the live
 figure of a notebook each time; nothing is told, which must give 1; and, to see that this measurement would show a disturbance,
 the round after the telling counts. The ratio has the benchmark's own 99 % interval.
@@ -62,10 +62,10 @@ KERNELS, SIZE = ("lltm/fused", "lltm/stable"), (16, 32, 128)
 
 
 class OneOfTwo(Pace):
-    """Lets a benchmark tell ahead of one of every two rounds.
+    """Lets a benchmark tell before one of every two rounds.
 
     Attributes:
-        firsts: for each pair of rounds after round 0, whether it was ahead of the first.
+        firsts: for each pair of rounds after round 0, whether it was before the first.
     """
 
     def __init__(self) -> None:

@@ -249,7 +249,7 @@ class Chosen:
     Attributes:
         places: files and folders with tests and examples, or single tests, the first ones first.
         whole: places of which those marked `full` run too.
-        words: of which a test holds one that runs ahead of the others.
+        words: of which a test holds one that runs before the others.
     """
 
     places: tuple[str, ...]

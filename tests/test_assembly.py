@@ -281,10 +281,10 @@ def test_remarks_of_both_compilers_have_one_wording(compiler: str) -> None:
     called = li.assembly(kernel(CALLS, "calls"), compiler=compiler, progress=False, remarks=True)
     assert called.remarks
     [why, *_] = [one for one in called.remarks if one.what == "not vectorised"]
-    assert re.fullmatch(r"it calls a function in each turn \(tgammaf?(, tgammaf?)?\)", why.how), why
+    assert re.fullmatch(r"it calls a function in each iteration \(tgammaf?(, tgammaf?)?\)", why.how), why
     assert why.help.startswith("Write out what it computes, or call it before the loop")  # at::vec has no tgamma
     assert "\nwhat the compiler says:\n" in str(called) and f"         {why}" in str(called)
-    assert not read(called._repr_html_()).problems and "it calls a function in each turn" in called._repr_html_()
+    assert not read(called._repr_html_()).problems and "it calls a function in each iteration" in called._repr_html_()
     assert li.assembly(kernel(CALLS, "calls"), compiler=compiler, progress=False).remarks is None
 
 
@@ -349,11 +349,11 @@ def test_where_the_time_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 REASONS = {
     "alias": (
         "for (int64_t i = 0; i < n; ++i) a[i] = d[i] + e[i], b[i] = d[i] * f[i], c[i] = a[i] - f[i] * e[i] / b[i];",
-        "a turn may need what the one before it has written", "__restrict",
+        "an iteration may need what the one before it has written", "__restrict",
     ),
     "carried": (
         "for (int64_t i = 1; i < n; ++i) state = 0.9f * state + d[i], a[i] = state;",
-        "a turn goes on from what the one before it has computed", "",
+        "an iteration goes on from what the one before it has computed", "",
     ),
     "search": (
         "for (int64_t i = 0; i < n; ++i) { if (d[i] > 1) break; state = float(i); }",
@@ -409,10 +409,13 @@ def listed(*rows: str) -> list[Instruction]:
 def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
     """A template is compiled for each type, and each may be told something else."""
     printed = "\n".join(
-        f"a/b:{line}:9: optimized: loop with {turns} iterations completely unrolled"
-        for line, turns in ((3, 6), (4, 2), (3, 12), (3, 6))
+        f"a/b:{line}:9: optimized: loop with {iterations} iterations completely unrolled"
+        for line, iterations in ((3, 6), (4, 2), (3, 12), (3, 6))
     )
-    assert [str(one) for one in told_in(printed, "a/b", "")] == ["unrolled: all its turns", "unrolled: all its turns"]
+    assert [str(one) for one in told_in(printed, "a/b", "")] == [
+        "unrolled: all its iterations",
+        "unrolled: all its iterations",
+    ]
     text = "Tensor forward(const Tensor& x) {\n  for (int i = 0; i < 3; ++i)\n    y = at::cat({y, x});"
     assert [one.line for one in told_in(printed.replace(":4:", ":2:"), "a/b", text)] == [2], (
         "line 3 has no loop of its own"
@@ -424,15 +427,15 @@ def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
     [
         (("expf",), "Write out what it computes, call at::vec::Vectorized's function"),
         (("tgammaf",), "Write out what it computes, or call it before the loop"),
-        (("operator new", "operator delete"), "Take it once, ahead of the loop"),
+        (("operator new", "operator delete"), "Take it once, before the loop"),
         (("a function by its address",), "What a std::function, a pointer or a virtual function calls is not inlined"),
         (("at::Tensor::item", "a function by its address"), "A call of ATen's takes a microsecond or so"),
         (
             ("at::_ops::slice_Tensor::call", "at::_ops::cat::call", "c10::TensorImpl::incref"),
             "Where one grows so, keep the parts",
         ),
-        (("at::TensorBase::data_ptr",), "Ask once, ahead of the loop, and keep the answer in a local"),
-        (("a function by its address", "c10::detail::maybe_wrap_dim_slow"), "Ask once, ahead of the loop"),
+        (("at::TensorBase::data_ptr",), "Ask once, before the loop, and keep the answer in a local"),
+        (("a function by its address", "c10::detail::maybe_wrap_dim_slow"), "Ask once, before the loop"),
         (
             ("expf", "a function by its address", "c10::detail::maybe_wrap_dim_slow"),
             "Write out what it computes, call at::vec",
@@ -440,9 +443,9 @@ def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
         (("std::map::operator[]", "operator new"), "Where the keys are whole numbers and not too large"),
         (("std::__cxx11::basic_ostringstream::basic_ostringstream", "operator new"), "Compute with numbers"),
         (("pthread_mutex_lock", "pthread_mutex_unlock"), "Gather in a local variable of each thread"),
-        (("std::vector::_M_realloc_insert", "operator new"), "Give it its length ahead of the loop"),
-        (("std::vector::_M_realloc_insert",), "Give it its length ahead of the loop"),
-        (("GOMP_parallel",), "Share out the turns of the outermost loop"),
+        (("std::vector::_M_realloc_insert", "operator new"), "Give it its length before the loop"),
+        (("std::vector::_M_realloc_insert",), "Give it its length before the loop"),
+        (("GOMP_parallel",), "Share out the iterations of the outermost loop"),
         (("pow",), "Multiply, where the exponent is a small whole number"),
     ],
 )
@@ -469,20 +472,18 @@ def test_what_helps_against_a_call_depends_on_what_is_called(calls: tuple[str, .
         ("for (int c = 0; c < n; ++c) y[c] = exp(s.next);", ""),
     ],
 )
-def test_a_call_that_asks_for_the_same_in_each_turn(loop: str, same: str) -> None:
-    """It belongs ahead of the loop, which is said where nothing that it depends on changes, and nowhere else."""
+def test_a_call_that_asks_for_the_same_in_each_iteration(loop: str, same: str) -> None:
+    """It belongs before the loop, which is said where nothing that it depends on changes, and nowhere else."""
     said = because_of_calls(Remark(1, "not vectorised", "why"), ("expf",), loop)
     assert (
-        (f"`{same}` is the same in all" in said.how)
-        == bool(same)
-        == (said.help == "Compute it once, ahead of the loop.")
+        (f"`{same}` is the same in all" in said.how) == bool(same) == (said.help == "Compute it once, before the loop.")
     )
     root = because_of_sqrt(Remark(1, "not vectorised", "why"), loop.replace("exp(", "sqrt(").replace("expf", "sqrtf"))
     assert (root.help == said.help) == bool(same)
 
 
 @pytest.mark.parametrize(
-    ("turn", "twice"),
+    ("iteration", "twice"),
     [
         ("y[i] = std::exp(x[i]) / (1 + std::exp(x[i]));", "std::exp(x[i])"),
         ("const float v = x[i] - m; y[i] = exp(v) / (1 + exp(v));", "exp(v)"),
@@ -493,11 +494,13 @@ def test_a_call_that_asks_for_the_same_in_each_turn(loop: str, same: str) -> Non
         ("y[i] = std::exp(next()) + std::exp(next());", ""),
     ],
 )
-def test_a_call_that_a_turn_makes_twice(turn: str, twice: str) -> None:
+def test_a_call_that_an_iteration_makes_twice(iteration: str, twice: str) -> None:
     """No compiler makes one of two, as the function may set errno."""
-    said = because_of_calls(Remark(1, "not vectorised", "why"), ("expf",), f"for (int i = 0; i < n; ++i) {{ {turn} }}")
-    assert said.how == "it calls a function in each turn" + f", `{twice}` more than once" * bool(twice) + " (expf)"
-    assert (said.help == "Compute it once in a turn, in a local variable.") == bool(twice)
+    said = because_of_calls(
+        Remark(1, "not vectorised", "why"), ("expf",), f"for (int i = 0; i < n; ++i) {{ {iteration} }}"
+    )
+    assert said.how == "it calls a function in each iteration" + f", `{twice}` more than once" * bool(twice) + " (expf)"
+    assert (said.help == "Compute it once in an iteration, in a local variable.") == bool(twice)
 
 
 def test_a_loop_that_goes_through_a_tree() -> None:
@@ -513,7 +516,7 @@ def test_a_loop_that_goes_through_a_tree() -> None:
 
 
 def test_beside_a_call_a_place_that_is_written_counts_for_nothing() -> None:
-    """What joins tensors writes the same pointer in each turn: no sum is to be kept in a local for that."""
+    """What joins tensors writes the same pointer in each iteration: no sum is to be kept in a local for that."""
     loop = "call 9 <at::_ops::cat::call>|mov QWORD PTR [r14],rax|inc rbx|cmp rbx,rcx|jne 0"
     assert Loop(tuple(listed(*(f"{at} {one}" for at, one in enumerate(loop.split("|")))))).pace == (
         "no calculation with floats or doubles"
@@ -553,7 +556,7 @@ def test_a_walk_along_a_column_goes_before_the_order_of_a_sum(told: Remark) -> N
 ROWS = "for (int64_t c = 0; c < C; ++c) {{ float s = 0; for (int64_t r = 0; r < R; ++r)\n  {{ {} }} y[c] = s; }}"
 
 
-TURN = "inc eax|jne 0"
+ITERATION = "inc eax|jne 0"
 SWAP, TILES = (
     "Let the loop over `c` be the inner one",
     "Where `c` and `r` change places, one side goes far whichever loop",
@@ -562,7 +565,7 @@ SWAP, TILES = (
 
 @pytest.mark.parametrize("told", [Why.SUM, Why.UNCLEAR, "vectorised"])
 @pytest.mark.parametrize(
-    ("turn", "helps"),
+    ("iteration", "helps"),
     [
         ("s += x[r * C + c];", SWAP),
         ("y[r * C + c] = 2 * x[C * r + c];", SWAP),
@@ -581,12 +584,12 @@ SWAP, TILES = (
         ("s += p[r * C] * x[c];", ""),
     ],
 )
-def test_another_inner_loop_is_named_where_it_leads_nowhere_far(turn: str, helps: str, told: str) -> None:
+def test_another_inner_loop_is_named_where_it_leads_nowhere_far(iteration: str, helps: str, told: str) -> None:
     """What goes along a row for the loop around, and far for this one; a transpose goes far either way.
 
     Whatever the compiler says of it, and whatever the machine code shows besides.
     """
-    text = ROWS.format(turn)
+    text = ROWS.format(iteration)
     one = Remark(1, told, "8 bytes at a time") if told == "vectorised" else Remark(2, "not vectorised", told)
     early, steps = text.replace(" } y[c]", " if (s > 9) break; } y[c]"), text.replace("++c", "c += 64")
     for other in (early, steps):  # to look for something may end soon, and a step leads over neighbours
@@ -597,23 +600,23 @@ def test_another_inner_loop_is_named_where_it_leads_nowhere_far(turn: str, helps
         assert _remarks_of(of_loop(text, known), [one])[0].help.startswith("Let the loop over `c`")
     [said] = _remarks_of(of_loop(text, FAR_APART), [one])
     assert said.how.endswith(Why.FAR) and said.help.startswith(helps) and bool(said.help) == bool(helps)
-    assert ("is then an array, with one for each `c`" in said.help) == (helps == SWAP and turn.startswith("s "))
+    assert ("is then an array, with one for each `c`" in said.help) == (helps == SWAP and iteration.startswith("s "))
 
 
 def test_a_sum_of_which_g_plus_plus_says_that_it_does_not_see_its_places() -> None:
-    """It makes vectors of it in another order; and vectors of the loop around it are for when it has no turn at all."""
+    """It makes vectors of it in another order; and vectors of the loop around it are for when it has no iteration at all."""
     text = "for (int i = 0; i < n; ++i) { double s = 0;\n  for (int j = 0; j < w; ++j) s += v[j] * x[i + j];\n  y[i] = s; }"
     told = [
         Remark(1, "vectorised", "16 numbers at a time"),
         Remark(2, "not vectorised", Why.UNCLEAR_PLACES, "Copy pointers."),
     ]
-    [said] = _remarks_of(of_loop(text, TURN), told)
+    [said] = _remarks_of(of_loop(text, ITERATION), told)
     assert said.how == Why.SUM and "`#pragma omp simd reduction(+:s)`" in said.help
-    assert said.help.endswith("lets it be wide, which pays where turns are many: time both.")
+    assert said.help.endswith("lets it be wide, which pays where iterations are many: time both.")
 
 
 @pytest.mark.parametrize(
-    ("inner", "turn", "is_told"),
+    ("inner", "iteration", "is_told"),
     [
         ("int j = 0; j < w; ++j", "s += x[i + j];", True),
         ("int j = 0; j < w; ++j", "s += double(x[i - w + 1 + j]);", True),
@@ -625,10 +628,10 @@ def test_a_sum_of_which_g_plus_plus_says_that_it_does_not_see_its_places() -> No
     ],
 )
 @pytest.mark.parametrize("told", [Why.UNCLEAR_PLACES, Why.SUM])
-def test_a_window_that_moves_is_not_added_up_anew(inner: str, turn: str, is_told: bool, told: str) -> None:
+def test_a_window_that_moves_is_not_added_up_anew(inner: str, iteration: str, is_told: bool, told: str) -> None:
     """Of 64 numbers it took 34 times as long; a sum with weights, or of another row, is no such window."""
-    text = f"for (int i = 0; i + w <= n; ++i) {{ double s = 0; for ({inner})\n  {{ {turn} }} y[i] = s / w; }}"
-    [said] = _remarks_of(of_loop(text, TURN), [Remark(2, "not vectorised", told)])
+    text = f"for (int i = 0; i + w <= n; ++i) {{ double s = 0; for ({inner})\n  {{ {iteration} }} y[i] = s / w; }}"
+    [said] = _remarks_of(of_loop(text, ITERATION), [Remark(2, "not vectorised", told)])
     assert is_told == (
         said.how == "for each `i` it adds up again all but one of the numbers that it has added up for the one before"
     )
@@ -638,7 +641,7 @@ def test_a_window_that_moves_is_not_added_up_anew(inner: str, turn: str, is_told
 
 
 @pytest.mark.parametrize(
-    ("turn", "place"),
+    ("iteration", "place"),
     [
         ("++count[p[i]];", "count[p[i]]"),
         ("count[p[i]]++;", "count[p[i]]"),
@@ -648,42 +651,42 @@ def test_a_window_that_moves_is_not_added_up_anew(inner: str, turn: str, is_told
         ("count[p[i]] = w[i];", ""),
     ],
 )
-def test_a_histogram_waits_for_itself(turn: str, place: str) -> None:
+def test_a_histogram_waits_for_itself(iteration: str, place: str) -> None:
     """Of grey levels most of which are the same, four tables took a third of the time, by both compilers; nothing else helped."""
-    text = f"for (int64_t i = 0; i < n; ++i)\n  {{ {turn} }}"
-    [said] = _remarks_of(of_loop(text, TURN), [Remark(2, "not vectorised", Why.COMPUTED, "Take `int64_t`.")])
+    text = f"for (int64_t i = 0; i < n; ++i)\n  {{ {iteration} }}"
+    [said] = _remarks_of(of_loop(text, ITERATION), [Remark(2, "not vectorised", Why.COMPUTED, "Take `int64_t`.")])
     if place:
         assert said.how == (
-            f"each turn adds to a place that numbers give, as in `{place}`: where neighbours give the same one, each waits for the one "
+            f"each iteration adds to a place that data give, as in `{place}`: where neighbours give the same one, each waits for the one "
             "before it"
         )
         assert said.help == "Where that is so, add to four tables in turn, and add these up at the end."
     else:
         assert (said.how, said.help) == (Why.COMPUTED, ""), "no number may wrap"
         [wraps] = _remarks_of(
-            of_loop(text.replace("int64_t i", "int i"), TURN),
+            of_loop(text.replace("int64_t i", "int i"), ITERATION),
             [Remark(2, "not vectorised", Why.COMPUTED, "Take `int64_t`.")],
         )
-        assert wraps.help == ("Take `int64_t`." if turn.startswith("count[i]") else "")
+        assert wraps.help == ("Take `int64_t`." if iteration.startswith("count[i]") else "")
 
 
 @pytest.mark.parametrize(
     ("function", "line", "how", "help"),
     [
         ("using Point = std::vector<float>;\nfloat apart(Point a, const Point b)", "y[i] = apart(p[i], p[0]);",
-         "memory for a copy in each turn: apart takes `Point a`, `Point b` by value", "Take `const Point& a`, `const Point& b`."),
+         "memory for a copy in each iteration: apart takes `Point a`, `Point b` by value", "Take `const Point& a`, `const Point& b`."),
         ("\nfloat apart(const std::vector<float>& a, std::string b)", "y[i] = apart(p[i], q);",
-         "memory for a copy in each turn: apart takes `std::string b` by value", "Take `const std::string& b`."),
+         "memory for a copy in each iteration: apart takes `std::string b` by value", "Take `const std::string& b`."),
         ("\nfloat apart(const std::vector<float>& a, int b)", "y[i] = apart(p[i], 1);",
-         "memory in each turn, perhaps (operator new)", "Take it once, ahead of the loop."),
+         "memory in each iteration, perhaps (operator new)", "Take it once, before the loop."),
         ("\nfloat apart(std::vector<float> a)", "float* t = new float[9]; y[i] = g(t);",
-         "memory in each turn, perhaps (operator new)", "Take it once, ahead of the loop."),
+         "memory in each iteration, perhaps (operator new)", "Take it once, before the loop."),
         ("\nfloat apart(int a)", "for (auto row : rows) y[i] += row[0];",
-         "memory for a copy in each turn: `row`", "Take `const auto& row`."),
+         "memory for a copy in each iteration: `row`", "Take `const auto& row`."),
     ],
 )  # fmt: skip
 def test_what_is_copied_in_each_turn_is_named(function: str, line: str, how: str, help: str) -> None:
-    """A container that a function takes by value: to take it by reference was 4 to 6 times as fast; it goes ahead of what else is slow."""
+    """A container that a function takes by value: to take it by reference was 4 to 6 times as fast; it goes before what else is slow."""
     text = f"{function} {{ return 0; }}\nfor (int64_t i = 0; i < n; ++i) {{\n  {line} }}"
     called = replace(of_loop(text, "call 9 <operator new>|jne 0"), hot=None)
     rows = tuple(replace(one, line=4) for one in called.loops[0].instructions)
@@ -702,7 +705,7 @@ def test_what_is_copied_in_each_turn_is_named(function: str, line: str, how: str
 
 
 @pytest.mark.parametrize(
-    ("turn", "is_told"),
+    ("iteration", "is_told"),
     [
         ("if (x[i] > t) y[kept++] = x[i];", True),
         ("if (x[i] > t) { y[kept] = x[i]; kept++; }", True),
@@ -712,22 +715,22 @@ def test_what_is_copied_in_each_turn_is_named(function: str, line: str, how: str
         ("y[kept] = x[i]; kept++;", False),
     ],
 )
-def test_what_is_kept_is_counted_by_the_comparison(turn: str, is_told: bool) -> None:
+def test_what_is_kept_is_counted_by_the_comparison(iteration: str, is_told: bool) -> None:
     """However the count is written: 7 to 12 times as fast, where the `if` goes either way at random."""
-    text = f"for (int64_t i = 0; i < n; ++i)\n  {{ {turn} }}"
-    [said] = _remarks_of(of_loop(text, TURN), [Remark(2, "not vectorised", Why.CARRIED)])
+    text = f"for (int64_t i = 0; i < n; ++i)\n  {{ {iteration} }}"
+    [said] = _remarks_of(of_loop(text, ITERATION), [Remark(2, "not vectorised", Why.CARRIED)])
     assert is_told == (
-        "write in each turn and count by the comparison, as in `y[kept] = x; kept += x > 0;`; `y` needs room for one more than are kept"
-        in said.help
+        "write in each iteration and count by the comparison, as in `y[kept] = x; kept += x > 0;`; "
+        "`y` needs room for one more than are kept" in said.help
     )
 
 
 def test_a_sort_in_each_turn_is_named() -> None:
     """The median of a row by std::nth_element took a quarter of the time."""
     text = "std::sort(a, b);\nfor (int i = 0; i < n; ++i) {\n  std::sort(v.begin(), v.end());\n  y[i] = v[n / 2]; }"
-    [said] = _remarks_of(of_loop(text, TURN), [])
+    [said] = _remarks_of(of_loop(text, ITERATION), [])
     assert str(said) == (
-        "sorts: all of it in each turn. Where only some are asked for, as a median or the largest ten, std::nth_element or "
+        "sorts: all of it in each iteration. Where only some are asked for, as a median or the largest ten, std::nth_element or "
         "std::partial_sort takes less."
     )
     assert said.line == 3
@@ -748,9 +751,10 @@ def test_a_sort_in_each_turn_is_named() -> None:
 def test_what_is_computed_again_for_each_element_is_named(body: str, call: str, is_told: bool) -> None:
     """As the mean of a row, of which a layer norm needs one and took one for each element: 235 times as long, by both compilers."""
     text = f"float mean(float* x, int n) {{ {body} }}\nfor (int64_t i = 0; i < n; ++i)\n  y[i] = row[i] - {call};\nfloat m = mean(y, 9);"
-    told = _remarks_of(of_loop(text, TURN), [])
+    told = _remarks_of(of_loop(text, ITERATION), [])
     assert [str(one) for one in told if one.what == "repeats"] == [
-        f"repeats: `{call}` in each turn, which is the same in all as far as the text shows. Compute it once, ahead of the loop over `i`."
+        f"repeats: `{call}` in each iteration, which is the same in all as far as the text shows. "
+        "Compute it once, before the loop over `i`."
     ] * is_told
     assert all(one.line == 3 for one in told)
 
@@ -772,7 +776,7 @@ def test_a_store_to_one_place_goes_before_what_a_compiler_does_not_see(how: str)
 
 
 def test_a_histogram_has_no_cure_for_its_index() -> None:
-    """Its turns do share elements, in whichever type the index is computed."""
+    """Its iterations do share elements, in whichever type the index is computed."""
     text = "for (int i = 0; i < n; ++i) {\n  const int k = x[i]; y[k] += 1;\n}"
     loop = "movsxd rdx,DWORD PTR [rax]|add DWORD PTR [rcx+rdx*4],0x1|add rax,0x4|jne 0"
     told = Remark(2, "not vectorised", Why.COMPUTED, "take `int64_t`")
@@ -782,7 +786,7 @@ def test_a_histogram_has_no_cure_for_its_index() -> None:
 
 
 def test_an_atomic_variable_is_no_sum_for_simd() -> None:
-    """clang++ says that it goes on from turn to turn, and it is no matter of that."""
+    """clang++ says that it goes on from iteration to iteration, and it is no matter of that."""
     loop = "vcomiss xmm0,xmm1|mov rdx,QWORD PTR [rcx]|lock add QWORD PTR [rdx],0x1|inc rax|jne 0"
     text = "for (int i = 0; i < n; ++i)\n  k++;"
     [said] = _remarks_of(of_loop(text, loop), [Remark(2, "not vectorised", Why.CARRIED)])
@@ -827,10 +831,10 @@ def test_of_two_versions_the_one_that_takes_the_time_counts(at: int) -> None:
 )
 def test_vectors_of_numbers_that_lie_far_apart(read: str) -> None:
     """g++ makes vectors of them, too, and puts each together of numbers that it reads one by one: that takes the time."""
-    turn = ["vmovss xmm1,DWORD PTR [rbx]", read, "add rbx,r10", "vfmadd213ps ymm0,ymm0,YMMWORD PTR [r13]"]
+    iteration = ["vmovss xmm1,DWORD PTR [rbx]", read, "add rbx,r10", "vfmadd213ps ymm0,ymm0,YMMWORD PTR [r13]"]
     rows = tuple(
         Instruction(at, text, 2)
-        for at, text in enumerate([*filter(None, turn), "add r13,0x20", "cmp rdi,r13", "jne 0"])
+        for at, text in enumerate([*filter(None, iteration), "add r13,0x20", "cmp rdi,r13", "jne 0"])
     )
     shown = Assembly("k", "a compiler", COLUMNS, (Routine("f", rows, (Loop(rows),)),))
     hot = Hot("N=1, forward", 9, ((2, 1.0),), at=((1, 0.9),))
@@ -852,7 +856,8 @@ def test_a_loop_of_which_the_compiler_says_nothing() -> None:
     text = "for (int i = 0; i < n; ++i)\n  y = at::cat({y, x});"
     [said] = _remarks_of(of_loop(text, "call 9 <at::_ops::cat::call>|jne 0"), [])
     assert (
-        said.line == 1 and said.how == "it joins tensors in each turn, which copies all of them (at::_ops::cat::call)"
+        said.line == 1
+        and said.how == "it joins tensors in each iteration, which copies all of them (at::_ops::cat::call)"
     )
     for called in (
         "c10::TensorImpl::incref",
@@ -863,7 +868,7 @@ def test_a_loop_of_which_the_compiler_says_nothing() -> None:
 
 
 def test_what_takes_the_time_is_said_first() -> None:
-    """Where it goes stands ahead of the machine code, and what is said of those lines ahead of the rest."""
+    """Where it goes stands before the machine code, and what is said of those lines before the rest."""
     text = "for (;;)\n  f();\nfor (;;)\n  g();"
     hot = Hot("N=1, forward", 10, ((4, 0.7), (2, 0.2)))
     said = (Remark(1, "not vectorised", "cold"), Remark(3, "not vectorised", "hot"), Remark(4, "inlined", "g"))
@@ -941,7 +946,7 @@ def test_another_order_is_for_what_only_its_end_counts_of(loop: str, help: str) 
     ],
 )
 def test_turns_are_said_apart_only_where_they_can_be(loop: str, help: str) -> None:
-    """No `__restrict` and no `simd` where a turn reads what the one before it has written, or where two may write one element."""
+    """No `__restrict` and no `simd` where an iteration reads what the one before it has written, or where two may write one element."""
     one = Remark(1, "not vectorised", Why.MAY_NEED, "Where that is not so, say it")
     said = because_of_memory(one, loop).help
     assert help in said and bool(help) == bool(said)
@@ -983,13 +988,13 @@ def test_what_is_kept_behind_an_if_is_counted_by_the_comparison() -> None:
     said.append(because_of_calls(Remark(3, "not vectorised", "why"), ("memmove", "operator new"), with_room))
     for one in said:
         assert one.help.startswith(
-            "Give the vector its length ahead of the loop. Where the `if` goes either way at random, write in each turn"
+            "Give the vector its length before the loop. Where the `if` goes either way at random, write in each iteration"
         )
 
 
 @pytest.mark.parametrize("how", [Why.MAY_NEED, Why.UNCLEAR_PLACES, Why.CARRIED])
 def test_eight_numbers_in_a_byte(how: str) -> None:
-    """Turns of a loop over a std::vector<bool> do share memory, so no pragma may say that they do not."""
+    """Iterations of a loop over a std::vector<bool> do share memory, so no pragma may say that they do not."""
     text = "std::vector<bool> keep(n);\nfor (int i = 0; i < n; ++i) keep[i] = x[i] > 0;"
     told = Remark(2, "not vectorised", how, "a cure")
     [said] = _remarks_of(of_loop(text, "inc rax|jne 0"), [told])
@@ -1001,7 +1006,7 @@ def test_eight_numbers_in_a_byte(how: str) -> None:
 
 
 def test_a_ring_goes_round_without_a_division() -> None:
-    """The place in it goes on from turn to turn, and it is the division that takes the time."""
+    """The place in it goes on from iteration to iteration, and it is the division that takes the time."""
     text = "for (int i = 0; i < n; ++i)\n  at = (at + 1) % k, y[i] = buf[at];"
     [said] = _remarks_of(
         of_loop(text, "cqo|idiv rcx|mov rdx,rax|inc rbx|jne 0"), [Remark(2, "not vectorised", Why.CARRIED)]
@@ -1027,12 +1032,12 @@ def test_a_look_up_takes_no_memory_in_each_turn() -> None:
         (
             "(int j = 0; j <= i; ++j) s += x[j];",
             "for each `i` it adds up again what it has added up for the one before",
-            "Begin `s` ahead of",
+            "Begin `s` before",
         ),
         (
             "(int j = 0; j < n; ++j) s += std::exp(x[j] - w[b]);",
             "computes the same for each `i`",
-            "Do it once, ahead of",
+            "Do it once, before",
         ),
         ("(int j = 0; j < n; ++j) s += x[j] < x[i];", "", ""),
         ("(int j = 0; j <= i; ++j) s += x[i - j] * w[j];", "", ""),
@@ -1045,7 +1050,7 @@ def test_a_look_up_takes_no_memory_in_each_turn() -> None:
     ],
 )
 def test_a_sum_that_begins_again(inner: str, says: str, helps: str, what: str) -> None:
-    """What each turn of the loop around it computes anew, though it is the same, or all but one number is; and nothing else."""
+    """What each iteration of the loop around it computes anew, though it is the same, or all but one number is; and nothing else."""
     text = f"for (int i = 0; i < n; ++i) {{\n float s = 0; k += 2; g = i;\n for {inner}\n y[i] = s;\n}}"
     [said] = _remarks_of(of_loop("\n" + text, "inc rax|jne 0"), [Remark(4, what, Why.CARRIED)])
     assert (", but " in said.how) == (bool(says) and what == "vectorised") and says in said.how and helps in said.help
@@ -1115,7 +1120,7 @@ def test_what_only_gcc_understands_is_told_in_a_sentence() -> None:
     """Of a loop around others, and of one with several ways through it."""
     for said, how in (
         ("loop nest containing two or more consecutive inner loops cannot be vectorized", "it has other loops in it"),
-        ("bad loop form.", "a turn branches, or the loop may end early"),
+        ("bad loop form.", "an iteration branches, or the loop may end early"),
     ):
         [one] = told_in(f"a/b:4:9: missed: not vectorized: {said}\na/b:4:9: missed: couldn't vectorize loop", "a/b", "")
         assert one.how == how and one.help
@@ -1136,10 +1141,10 @@ a/b:9:25: missed: couldn't vectorize loop"""
     computed, divided, carried = told_in(printed, "a/b", "")
     assert (
         computed.how
-        == "which elements it reads or writes is computed in each turn, and the compiler cannot tell whether turns share some"
+        == "which elements it reads or writes is computed in each iteration, and the compiler cannot tell whether iterations share some"
     )
     assert divided.how == "it divides whole numbers, which no vector does"
-    assert carried.help.startswith("Where no turn does, say so: `float* __restrict y`")
+    assert carried.help.startswith("Where no iteration does, say so: `float* __restrict y`")
     assert "restrict" not in f"{computed.help}{divided.help}" and "simd" not in f"{computed.help}{divided.help}"
 
 
@@ -1180,7 +1185,7 @@ def test_a_constant_that_is_a_double(compiler: str) -> None:
     ],
 )
 def test_one_place_in_memory(texts: str, is_one_place: bool) -> None:
-    """What is written in each turn lies in one place where no register of its address changes; the stack is a thread's own."""
+    """What is written in each iteration lies in one place where no register of its address changes; the stack is a thread's own."""
     assert Loop(tuple(Instruction(0, one, 1) for one in texts.split("|"))).writes_one_place == is_one_place
 
 
@@ -1204,7 +1209,8 @@ NONE = "no calculation with floats or doubles"
          "8 floats at a time, adds up in order, one number at a time"),
         ("movss xmm0,DWORD PTR [rax]|addss xmm0,xmm1|movss DWORD PTR [rax],xmm0|" * 4 + "add rax,0x10|jne 0", "one float at a time"),
         ("lock add DWORD PTR [rdx],1|inc ecx|jne 0",
-         f"{NONE}, an atomic operation in each turn, which waits for all threads: add up in a local variable, and do it once, at the end"),
+         f"{NONE}, an atomic operation in each iteration, which waits for all threads: "
+         "add up in a local variable, and do it once, at the end"),
         ("lock sub DWORD PTR [rdx+rcx*4],1|inc rcx|call 99 <at::select>|jne 0", NONE),
         ("vcomiss xmm0,xmm1|ja c|vmulss xmm0,xmm0,xmm2|add rax,4|jne 0", f"one float at a time{loops._BRANCHES}"),
         ("vcomiss xmm0,xmm1|vmovaps xmm3,xmm2|jbe c|add rax,4|jne 0", f"one float at a time{loops._BRANCHES}"),
@@ -1238,7 +1244,7 @@ def test_what_is_said_of_a_loop(texts: str, pace: str) -> None:
 def test_neighbours_are_named_where_there_are_threads() -> None:
     """A loop of one thread alone has none that waits."""
     sum_ = "addss xmm0,DWORD PTR [rdi]|movss DWORD PTR [rdx],xmm0|add rdi,4|jne 0"
-    place = "writes to one place in memory in each turn: add up in a local variable, and write it when the loop is done"
+    place = "writes to one place in memory in each iteration: add up in a local variable, and write it when the loop is done"
     assert looped(sum_).pace == f"one float at a time, {place}"
     assert looped(sum_, has_threads=True).pace == (
         f"one float at a time, {place} (threads whose places lie less than 64 bytes apart wait for each other besides)"
@@ -1268,12 +1274,12 @@ def test_bytes_and_strides(texts: str, rereads: bool, strides: bool) -> None:
 #: Loops, each with the reason that is told of its second line, and of no other, and what helps.
 NESTED = (
     ("for (int64_t r = 0; r < n; ++r)\n    for (int64_t j = 0; j < n; ++j) a[j * n + r] = d[j * n + r] * 2;",
-     "turns read or write places that lie far from each other", "Let the loop over `r` be the inner one"),
+     "iterations read or write places that lie far from each other", "Let the loop over `r` be the inner one"),
     ("for (int64_t r = 0; r < n; ++r)\n    for (int64_t j = 0; j < n; ++j) a[r] += d[r * n + j];",
-     "a turn goes on from what the one before it has computed", "Compute it in a local variable `s`"),
+     "an iteration goes on from what the one before it has computed", "Compute it in a local variable `s`"),
     ("struct In { const float* x; uint8_t* y; int64_t n; } in{d, (uint8_t*)a, n}; In* p = &in; asm(\"\" : \"+r\"(p) : : \"memory\");\n"
      "    for (int64_t i = 0; i < p->n; ++i) p->y[i] = p->x[i] > 0;",
-     "it stores bytes, which may change anything in memory, so each turn reads pointers, sizes or numbers again", "Copy what is read"),
+     "it stores bytes, which may change anything in memory, so each iteration reads pointers, sizes or numbers again", "Copy what is read"),
 )  # fmt: skip
 
 
@@ -1303,7 +1309,7 @@ def test_the_inner_loop_is_told_and_not_the_one_around_it(loop: str, how: str, h
     ],
 )
 def test_memory_is_taken_in_each_turn_where_a_turn_makes_what_holds_it(ahead: str, line: str, is_told: bool) -> None:
-    """A vector that is made ahead of the loop keeps its memory; the machine code has the call all the same, where there is no room."""
+    """A vector that is made before the loop keeps its memory; the machine code has the call all the same, where there is no room."""
     text = f"{ahead}\nfor (int i = 0; i < n; ++i) {{ {line}\n  g(t); }}"
     rows = of_loop(text, "call 9 <operator new>|jne 0")
     told = _remarks_of(rows, [Remark(2, "vectorised", "64 bytes at a time")])
@@ -1311,7 +1317,7 @@ def test_memory_is_taken_in_each_turn_where_a_turn_makes_what_holds_it(ahead: st
         "a loop of a header's"
     )
     assert [one.how for one in told if one.what == "allocates"] == [
-        "memory in each turn, perhaps (operator new)"
+        "memory in each iteration, perhaps (operator new)"
     ] * is_told
 
 
@@ -1324,15 +1330,15 @@ def test_a_vector_that_has_room_is_asked_for_it() -> None:
         for each in (text.replace("t.reserve(n);", ""), text)
     )
     assert without.how == (
-        "it makes a std::vector longer in each turn, which takes memory anew, and moves all, whenever it is full "
+        "it makes a std::vector longer in each iteration, which takes memory anew, and moves all, whenever it is full "
         "(std::vector::push_back)"
     )
     assert without.help.endswith("or room at least, with `v.reserve(n)`.")
     assert (
         said.how
-        == "it makes a std::vector longer in each turn, and asks each time whether there is room (std::vector::push_back)"
+        == "it makes a std::vector longer in each iteration, and asks each time whether there is room (std::vector::push_back)"
     )
-    assert said.help == "Give it its length ahead of the loop, as `std::vector<float> v(n)`, and set `v[i]`."
+    assert said.help == "Give it its length before the loop, as `std::vector<float> v(n)`, and set `v[i]`."
 
 
 #: Loops, each with how it is told at its last line, and what helps, by both compilers; timed, what is named gave 2 to 400 times the speed.
@@ -1343,13 +1349,13 @@ CURES = (
      "far from each other", "Let the loop over `i` be the inner one"),
     ("for (int64_t i = 0; i < n; ++i)\n    for (int64_t j = 0; j < n; ++j) a[i * n + j] = d[j * n + i];",
      "far from each other", "Where `i` and `j` change places, one side goes far whichever loop is the inner one"),
-    ("for (int64_t i = 0; i < n; ++i)\n    ++b[int64_t(d[i])];", "each turn adds to a place that numbers give, as in `b[int64_t(d[i])]`",
+    ("for (int64_t i = 0; i < n; ++i)\n    ++b[int64_t(d[i])];", "each iteration adds to a place that data give, as in `b[int64_t(d[i])]`",
      "Where that is so, add to four tables in turn"),
     ("for (int64_t i = 0; i < n; ++i)\n    for (int64_t j = 0; j < n; ++j) a[i] += d[i * n + j] * e[j];",
      "", "Compute it in a local variable `s`, written to memory when the loop is done, and, where the order does not matter, with `#pr"),
     ("float* end = a + n;\n    for (; a != end; ++a) state += *a;", "", "flags=('-ffast-math',), or `#pragma omp simd reduction(+:state)`"),
     ("for (int64_t i = 0; i < n; ++i) { float s = 0;\n    for (int64_t j = 0; j <= i; ++j) s += d[j];\n    a[i] = s; }",
-     "for each `i` it adds up again", "Begin `s` ahead of the loop over `i`"),
+     "for each `i` it adds up again", "Begin `s` before the loop over `i`"),
     ("for (int64_t i = 1; i < n; ++i)\n    state = std::max(state, d[i]);", "", "Where no number is NaN or infinite, flags=('-ff"),
 )  # fmt: skip
 
@@ -1377,12 +1383,12 @@ def test_both_compilers_come_with_the_same_cure(loop: str, how: str, help: str, 
 
 @pytest.mark.full
 def test_square_roots_and_memory_in_a_loop() -> None:
-    """A call that only negative numbers take is none; memory that is taken in each turn of an outer loop is told."""
+    """A call that only negative numbers take is none; memory that is taken in each iteration of an outer loop is told."""
     root = "for (int64_t i = 0; i < n; ++i) a[i] = std::sqrt(std::fabs(d[i]));"
     rows = "for (int64_t r = 0; r < n; ++r) { std::vector<float> t(64); for (int j = 0; j < 64; ++j) t[j] = d[j]; a[r] = t[r % 64]; }"
     for loop, what, how in (
         (root, "not vectorised", "sqrt has to set errno for a negative number, so it goes one at a time"),
-        (rows, "allocates", "memory in each turn, perhaps (operator new)"),
+        (rows, "allocates", "memory in each iteration, perhaps (operator new)"),
     ):
         text = "#include <cmath>\n#include <vector>\n" + LOOPS.replace("LOOP", loop)
         found = li.assembly(kernel(text, what[:3]), compiler="g++", progress=False, remarks=True)
@@ -1400,7 +1406,7 @@ def test_a_sum_in_memory(compiler: str) -> None:
     for loop, said in (("b[0] += a[i];", True), ("b[i] = 2 * a[i];", False)):
         one = kernel(LOOPS.replace("LOOP", f"for (int64_t i = 0; i < n; ++i) {{ {loop} }}"), f"sum_{said}".lower())
         shown = str(li.assembly(one, compiler=compiler, progress=False))
-        assert ("writes to one place in memory in each turn" in shown) == said, shown
+        assert ("writes to one place in memory in each iteration" in shown) == said, shown
 
 
 def test_a_loop_that_lost_its_vectors_is_compared_with_those() -> None:
@@ -1470,7 +1476,7 @@ def test_subnormal_numbers_are_told_where_they_cost_time(takes: float, monkeypat
 
 
 def test_subnormal_numbers_are_told_at_the_line_that_takes_the_time() -> None:
-    """With what has the processor take them as 0, and not in the line ahead of all."""
+    """With what has the processor take them as 0, and not in the line before all."""
     hot = Hot("N=1, forward", 9, ((2, 0.9), (1, 0.1)), tiny="25% of a result lie below")
     shown = _by_time(replace(of_loop(COLUMNS, FAR_APART, hot), remarks=()))
     [said] = shown.remarks or ()
@@ -1661,6 +1667,19 @@ def test_a_call_in_a_loop_within_a_dispatch_is_told() -> None:
         and remark.help
     )
     assert " 1 loop (" in shown.headline
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_of_several_loops_within_a_dispatch_the_one_that_calls_is_named(compiler: str) -> None:
+    """At its own line, by what it calls; what the compiler says of another one stands at the macro's line, and says so."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler} on this machine")
+    again = "      for (int64_t i = first; i < last; ++i) to[i] += 1;\n"
+    text = DISPATCHED.replace("    });\n  });", f"{again}    }});\n  }});")
+    dispatched = tiny.kernel(text=text, variant="dispatched_twice", api="aten")
+    good, bad = li.assembly(dispatched, compiler=compiler, progress=False, remarks=True).remarks or ()
+    assert good.line == lines_of(text, "AT_DISPATCH")[0] and good.how.endswith(", one of the loops in it")
+    assert bad.line == lines_of(text, "std::exp")[0] and bad.what == "not vectorised" and "expf" in bad.how and bad.help
 
 
 def test_what_a_compiler_made_of_a_loop_of_the_text_stands_together() -> None:

@@ -43,7 +43,7 @@ ERRORS = {
     "notebooks/00_tour.ipynb": 1,  # a mistake that the lesson makes
     "notebooks/02_compiler_errors.ipynb": 1,  # another one
     "tests/planted/cheats/__init__.py": 2,  # conditions, which are no texts
-    "tests/planted/cheats/cuda.py": 1,  # an attribute alone, which is planted ahead of a kernel
+    "tests/planted/cheats/cuda.py": 1,  # an attribute alone, which is planted before a kernel
     "tests/planted/cuda/right/variadic_map.cu": 1,  # a parameter pack of pointers
 }
 
@@ -202,7 +202,7 @@ def test_launches() -> None:
 
 
 def test_declarations_and_functions_anywhere() -> None:
-    """Variables are read with the words ahead of their types; functions are found in classes and branches, too."""
+    """Variables are read with the words before their types; functions are found in classes and branches, too."""
     text = """
     __constant__ float w[2] = {1, 2}; int f(int);
     template <class T> struct S { __device__ T* get() { extern __shared__ const T mem[]; return mem; } };

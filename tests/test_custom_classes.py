@@ -1,4 +1,4 @@
-"""Classes that a text registers with PyTorch: those that a second revision could not bring are refused ahead of the build."""
+"""Classes that a text registers with PyTorch: those that a second revision could not bring are refused before the build."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_type_that_two_libraries_share_ends_the_process(how: str, tmp_path: Pa
 
 
 def test_message_counts_in_the_users_own_lines() -> None:
-    """A slot of several lines ahead of the class moves no line number."""
+    """A slot of several lines before the class moves no line number."""
     text = (
         "at::Tensor forward(const at::Tensor& x, const at::Tensor& y) {\n$BODY\n}\nstruct A : H {};\n"
         "TORCH_LIBRARY(TORCH_EXTENSION_NAME, m) { m.class_<A>(); }\n"

@@ -153,7 +153,14 @@ def test_other_notebooks_keep_to_themselves(room: Path) -> None:
     """Revisions of another notebook come back only when asked for, and never take this one's numbers."""
     journal.turn_on(OTHER)
     make(2, 11)
+    li.registry.register(tiny_module.kernel(2, variant="theirs"))
     restart(BOOK)
+    with pytest.raises(UnknownKernelError) as error:
+        li.registry.recover("tiny/theirs")
+    assert str(error.value) == (
+        "nothing to recover of 'tiny/theirs' here: another notebook has made it. "
+        "%kernel recover tiny/theirs --every, or li.registry.recover('tiny/theirs', every=True), brings it back"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the other one, which is this process, is open too
         make(2, 3)
@@ -166,6 +173,7 @@ def test_other_notebooks_keep_to_themselves(room: Path) -> None:
         "tiny/stable": 2,
         "tiny/stable@1": 3,
         "tiny/stable@2": 11,
+        "tiny/theirs": 2,
     }
     assert li.registry["tiny/stable"].params["FACTOR"] == 3
     assert "tiny/stable@1 of second.ipynb is tiny/stable@2 here" in str(everything)

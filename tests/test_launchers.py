@@ -164,7 +164,7 @@ def test_files_of_both_forms() -> None:
 
 
 def test_params_used_in_a_condition_stay_ahead_of_it() -> None:
-    """A text that asks for a param before its last header gets the params ahead of that."""
+    """A text that asks for a param before its last header gets the params before that."""
     text = "\n#include <a>\n#if A > 1\n#include <b>\n#endif\n#include <c>\nat::Tensor forward(const at::Tensor& x) { return x; }\n"
     rendered = render(Kernel("tiny/classic", cuda=text, params={"A": 2}), OP, "cuda")
     assert '#include <a>\n#define A 2\n#line 3 "tiny/classic"\n#if A > 1' in rendered.cuda

@@ -86,7 +86,7 @@ def test_what_was_edited_chooses_its_tests(tmp_path: Path) -> None:
 
 
 def test_each_section_of_the_check_has_a_module_that_chooses_its_planted_kernels() -> None:
-    """An edit of a section runs the kernels that are planted for it ahead of all others."""
+    """An edit of a section runs the kernels that are planted for it before all others."""
     kinds = [one for kind in KINDS.values() for one in kind.planted]
     sections = {kernel.section for kernel in (*PLANTED.values(), *RARE.values(), *kinds)}
     modules = [f"lltm_inline/checking/{path.name}" for path in (ROOT / "lltm_inline" / "checking").glob("*.py")]

@@ -108,7 +108,7 @@ def test_the_readme_is_short_and_leads_on() -> None:
 
 @pytest.mark.full
 def test_the_first_screen_shows_the_race_that_a_check_names() -> None:
-    """The picture stands ahead of all else that is to be read, and what it shows is still found so."""
+    """The picture stands before all else that is to be read, and what it shows is still found so."""
     assert "(docs/race.png)" in "\n".join(README.read_text().splitlines()[:12])
     racy = li.registry["block_sum/cuda@0"].edit("parts[t + reach];\n      __syncthreads();", "parts[t + reach];")
     found = li.check(racy, device="cuda-cpu", compiler=QUICK, progress=False)

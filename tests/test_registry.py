@@ -371,7 +371,7 @@ def test_a_module_that_is_reloaded(module_of_ops: Any) -> None:
 
 
 def test_a_module_that_is_imported_after_its_op_has_come(module_of_ops: Any) -> None:
-    """An op without a named function reaches the worker ahead of its module: the one that has come is the one that stays."""
+    """An op without a named function reaches the worker before its module: the one that has come is the one that stays."""
     registry.adopt(replace(module_of_ops.OP, reference=lambda x: x + x))
     come = registry.ops["twice"]
     importlib.reload(module_of_ops)

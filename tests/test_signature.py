@@ -54,7 +54,7 @@ def test_right_text_has_no_problem(op: Op) -> None:
 
 @pytest.mark.parametrize("line", ["import numpy as np", "include <cmath>", "from math import pi", "using std::max;"])
 def test_line_that_is_no_cpp_is_left_to_the_compiler(line: str, op: Op) -> None:
-    """What stands ahead of `forward` and is no C++ is no part of the type that it returns."""
+    """What stands before `forward` and is no C++ is no part of the type that it returns."""
     assert problems(f"{line}\n{ALL}", op) == []
 
 
@@ -212,7 +212,7 @@ def test_a_body_behind_a_semicolon(op: Op) -> None:
     head, _, rest = ALL.partition(" {\n")
     [problem] = render(Kernel("every/cpp", cpp=f"{head};\n{{\n{rest}", saves=("x",)), op).interface.problems
     assert problem.message == "no function 'forward' at file scope"
-    assert problem.help == "Take the ';' behind its ( ) away: it ends the function ahead of its body."
+    assert problem.help == "Take the ';' after its ( ) away: it ends the function before its body."
 
 
 def test_saves_that_were_forgotten(op: Op) -> None:

@@ -1,6 +1,6 @@
 """Reads texts that tests compile or compare, with what each says of itself: a file holds many.
 
-A text begins at a line `//// NAME`, ahead of which a blank line belongs to no text. Lines `// KEY: VALUE` right behind it say what is
+A text begins at a line `//// NAME`, before which a blank line belongs to no text. Lines `// KEY: VALUE` right behind it say what is
 expected. `// <-` at the end of a line marks where a message must point.
 """
 

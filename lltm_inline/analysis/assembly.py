@@ -57,9 +57,11 @@ from .reasons import (
     because_of_shared_places,
     because_of_sqrt,
     copied,
+    dispatched,
     extents,
     has_threads,
     is_taken_each_time,
+    loop_that_calls,
     nearer,
     same_for_each,
     sorts_in_loops,
@@ -415,9 +417,11 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
         for one in told
         if not of.loops or one.what != "not vectorised" or outer.isdisjoint((one.line, _around(one.line, ends)))
     ]
+    several = {first for (first, _), loops in dispatched(of.text).items() if len(loops) > 1}
+    kept = [replace(one, how=f"{one.how}, one of the loops in it") if one.line in several else one for one in kept]
     said = [_explained(one, of) for one in kept]
     said += _silent(of, {_around(one.line, ends) for one in kept if one.what in ("vectorised", "not vectorised")})
-    how = "memory in each turn, perhaps ({})"
+    how = "memory in each iteration, perhaps ({})"
     taken = [*same_for_each(of.text), *sorts_in_loops(of.text)]
     for line, name in _called_in_loops(of, _ALLOCATES):
         if is_taken_each_time(line, of.text) and (line, Why.CHASES) not in {(one.line, one.how) for one in said}:
@@ -477,7 +481,8 @@ def _silent(of: Assembly, spoken: set[int]) -> list[Remark]:
     for loop in of.loops:
         chases = loop.chases
         for one in loop.instructions:
-            name, line = called(one), _around(one.line, ends)
+            name = called(one)
+            line = _around(one.line, ends) or loop_that_calls(of.text, one.line, name)
             if name in loop.calls and not RARE.match(name):
                 found.setdefault(line, {})[name] = None
             elif chases:
@@ -537,7 +542,7 @@ def _for_steps_of_one(one: Remark) -> Remark:
 #: What memory is taken and given back by. From this share of the time on it is named first: no register holds what lies in memory.
 _TAKES_TIME, _MUCH = re.compile(r"operator (?:new|delete)|c?free\b|\w*malloc|\w*calloc|mem(?:cpy|move|set)"), 0.03
 _WAITS = "waits"
-_ONCE = "Take it once, ahead of the loop."
+_ONCE = "Take it once, before the loop."
 #: Whether the machine code of the loops fits, and who then says something by the text; nothing where that shows nothing.
 _Fits = Callable[[Sequence[Loop]], bool]
 _Says = Callable[[Remark, str], Remark | None]

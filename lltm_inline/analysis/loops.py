@@ -49,10 +49,10 @@ _CHANGES = (
     (CALL, {"a", "c", "d", "si", "di", "r8", "r9", "r10", "r11"}),
 )
 _ONE_PLACE = (
-    ", writes to one place in memory in each turn: add up in a local variable, and write it when the loop is done"
+    ", writes to one place in memory in each iteration: add up in a local variable, and write it when the loop is done"
 )
 _NEIGHBOURS = " (threads whose places lie less than 64 bytes apart wait for each other besides)"
-_ATOMIC = ", an atomic operation in each turn, which waits for all threads: add up in a local variable, and do it once, at the end"
+_ATOMIC = ", an atomic operation in each iteration, which waits for all threads: add up in a local variable, and do it once, at the end"
 #: Of a jump that may go on: what follows farther behind it is not where it goes on.
 _JUMP_BYTES = 6
 _COMPARES = re.compile(r"v?u?comis[sd]")
@@ -60,7 +60,7 @@ _COMPARES = re.compile(r"v?u?comis[sd]")
 _FLAGS = re.compile(r"cmp|test|add|sub|inc|dec|and|or|xor|sh[lr]")
 _BRANCHES = (
     ", goes one way or another by a number: where these are random, each wrong guess of the processor costs some twenty clocks "
-    "(code that stores in each turn, and adds the comparison to a count or a sum, does without)"
+    "(code that stores in each iteration, and adds the comparison to a count or a sum, does without)"
 )
 _GATHERS = (
     ", reads places that numbers give which it has just read, as table[index[i]]: where these lie far apart, in more than a cache holds, "
@@ -68,7 +68,7 @@ _GATHERS = (
 )
 _CHASES = ", goes from each place in memory to the next one that it names, as through a tree or a list: each read waits for the one before"
 #: What is in a register: what changes from iteration to iteration as a counter does, or what was read at a place that such a one gives.
-_TURNS, _READ = "turns", "read"
+_ITERATES, _READ = "iterations", "read"
 #: What fetches a number from memory into a register of the processor's own.
 _FETCHES = re.compile(r"mov(?:sxd?|zx)? +(\w+),(?:\w+ PTR )\[(.+?)\]")
 _FETCHES_MANY = re.compile(r"v(?:movdq[ua]|pmov[sz]x)\w* +[xyz]mm\d+,.*PTR \[(?!r[sb]p|rip)")
@@ -254,7 +254,7 @@ class Loop:
     @property
     def gathers(self) -> bool:
         """Whether it reads places that numbers give which it has just read, and not a pointer that it reads again; on x86."""
-        known = dict.fromkeys(self._counters, _TURNS)
+        known = dict.fromkeys(self._counters, _ITERATES)
         for one in self.instructions:
             others, target = one.text.partition(one.name)[2].partition(",")[2], _written(one)
             places = [_registers(place) for place in re.findall(r"PTR \[(.+?)\]", one.text)]
@@ -263,9 +263,9 @@ class Loop:
             read = _registers(others) if one.name.startswith(("mov", "lea")) else _registers(others) | target
             states = {known.get(register) for register in read}
             if _FETCHES.fullmatch(one.text):
-                said = _READ if _TURNS in states and not read & {"sp", "bp"} else ""
+                said = _READ if _ITERATES in states and not read & {"sp", "bp"} else ""
             else:
-                said = next((state for state in (_READ, _TURNS) if state in states), "")
+                said = next((state for state in (_READ, _ITERATES) if state in states), "")
             changed = target.union(*(more for pattern, more in _CHANGES if pattern.fullmatch(one.name)))
             known.update(dict.fromkeys(changed, said))
         # Vectors of places are read; clang++ counts them where it has strides.

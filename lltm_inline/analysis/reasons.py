@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
 
-from ..cpp.bodies import all_calls, find_loops
+from ..cpp.bodies import Loop, all_calls, find_loops
 from ..cpp.functions import Function, all_functions
 from ..cpp.masks import mask
 from .why import Why
@@ -26,9 +26,11 @@ HANDS = re.compile(r"\b(?:torch_)?parallel_(?:for|reduce)\b")
 _DISPATCH = re.compile(r"[A-Z]+_DISPATCH_")
 _THREADS = re.compile(rf"{HANDS.pattern}|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
 
-_ANOTHER_INSIDE = "Let the loop over `{0}` be the inner one: then neighbours in memory are for neighbouring turns.{1}"
+_ANOTHER_INSIDE = (
+    "Let the loop over `{0}` be the inner one: then neighbours in memory are for neighbouring iterations.{1}"
+)
 _ONE_FOR_EACH = (
-    " What a turn takes on from the one before, a sum or a state, is then an array, with one for each `{0}`."
+    " What an iteration takes on from the one before, a sum or a state, is then an array, with one for each `{0}`."
 )
 _IN_TILES = (
     "Where `{0}` and `{1}` change places, one side goes far whichever loop is the inner one. Go through them in tiles of 16 by 16, with "
@@ -38,7 +40,7 @@ _IN_TILES = (
 #: g++ and clang++ make no vectors of std::max because of the pragma: NaN and -0 are at stake, and no order.
 _OF_LARGEST = "Where no number is NaN or infinite, flags=('-ffinite-math-only', '-fno-signed-zeros') lets it be wide."
 _LOCAL = "Compute it in a local variable `s`, written to memory when the loop is done"
-_PAYS = "which pays where turns are many: time "
+_PAYS = "which pays where iterations are many: time "
 
 _BY_ADDRESS = (
     "What a std::function, a pointer or a virtual function calls is not inlined: take it as a template argument."
@@ -51,35 +53,35 @@ GROWS = r"_M_(?:realloc|range|fill|default)_(?:insert|append)"
 STARTS = r"GOMP_parallel|__kmpc_fork_call|torch_parallel_for|at::internal::invoke_parallel|(?:at|torch::stable)::parallel_for"
 _MEMORY = r"operator (?:new|delete)|malloc|calloc|free\b|std::vector::_M_realloc_|std::__throw_length|mem(?:cpy|move)"
 _GROWN = re.compile(r"\b(\w+)\s*(?:\.|->)\s*(push_back|emplace_back)\(")
-_ASKS_FOR_ROOM = "it makes a std::vector longer in each turn, and asks each time whether there is room"
-_SET = "Give it its length ahead of the loop, as `std::vector<float> v(n)`, and set `v[i]`."
+_ASKS_FOR_ROOM = "it makes a std::vector longer in each iteration, and asks each time whether there is room"
+_SET = "Give it its length before the loop, as `std::vector<float> v(n)`, and set `v[i]`."
 #: What it is that a loop calls, and what helps; the first of which there is a call decides.
 _CALLED = (
     (STARTS, Why.THREADS, Why.THREADS.help),
     (r"pthread_mutex_|pthread_spin_|GOMP_(?:critical|atomic)|std::(?:lock_guard|unique_lock|scoped_lock|mutex)",
-     "it takes a lock in each turn, for which threads wait",
+     "it takes a lock in each iteration, for which threads wait",
      "Gather in a local variable of each thread, and take the lock once, when the loop is done."),
     (r"at::(?:_ops::)?cat\b",
-     "it joins tensors in each turn, which copies all of them",
+     "it joins tensors in each iteration, which copies all of them",
      "Where one grows so, keep the parts in a std::vector, and join them once, when the loop is done."),
     (rf"at::(?!{_ASKS})",
      Why.CALLS,
-     "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once for all turns."),
+     "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once for all iterations."),
     (r"std::(?:__cxx11::)?(?:basic_)?(?:ios|[io]?(?:string)?stream|string)|std::locale|strto",
-     "it makes or reads text in each turn",
+     "it makes or reads text in each iteration",
      "Compute with numbers, without text."),
     (r"std::(?:__detail::)?(?:(?:unordered_)?(?:multi)?(?:map|set)|_Map_base|_Hashtable|_Rb_tree)",
-     "it looks something up in a std::map or the like in each turn",
+     "it looks something up in a std::map or the like in each iteration",
      "Where the keys are whole numbers and not too large, a std::vector that is indexed by them needs no search."),
     (rf"at::{_ASKS}",
-     "it asks a tensor for its pointer, or for a size, in each turn",
-     "Ask once, ahead of the loop, and keep the answer in a local: `float* py = y.data_ptr<float>();`, `const int64_t n = x.size(0);`."),
+     "it asks a tensor for its pointer, or for a size, in each iteration",
+     "Ask once, before the loop, and keep the answer in a local: `float* py = y.data_ptr<float>();`, `const int64_t n = x.size(0);`."),
     (rf"std::vector::(?:{GROWS}|(?:push|emplace)_back)",
-     "it makes a std::vector longer in each turn, which takes memory anew, and moves all, whenever it is full",
-     "Give it its length ahead of the loop, as `std::vector<float> v(n)`, and set `v[i]`, or room at least, with `v.reserve(n)`."),
+     "it makes a std::vector longer in each iteration, which takes memory anew, and moves all, whenever it is full",
+     "Give it its length before the loop, as `std::vector<float> v(n)`, and set `v[i]`, or room at least, with `v.reserve(n)`."),
     (_MEMORY,
-     "it takes memory, or gives it back, in each turn",
-     "Take it once, ahead of the loop; for a few numbers, an array of a length that the compiler knows needs none."),
+     "it takes memory, or gives it back, in each iteration",
+     "Take it once, before the loop; for a few numbers, an array of a length that the compiler knows needs none."),
 )  # fmt: skip
 #: What a compiler calls on its own, as where a size is asked for or rows are copied: no matter beside another call.
 RARE = re.compile(r"c10::|a function by its address|mem(?:cpy|move|set|cmp)|__errno_location")
@@ -91,21 +93,21 @@ _OF_NUMBERS = re.compile(
 )
 _CALLS_OF_NUMBERS = re.compile(rf"(?:std::|\b)(?:sqrt|{_OF_NUMBERS.pattern})\(")
 _WITH_VECTORS = (
-    "Write out what it computes, call at::vec::Vectorized's function in its place, or call it before the loop, where each turn asks "
+    "Write out what it computes, call at::vec::Vectorized's function in its place, or call it before the loop, where each iteration asks "
     "for the same."
 )
 
 #: Of numbers so small that a processor takes long over them.
 AS_ZERO = (
-    "On x86, `const unsigned mode = __builtin_ia32_stmxcsr(); __builtin_ia32_ldmxcsr(mode | 0x8040);` ahead of the loop has the processor "
-    "take them as 0, and `__builtin_ia32_ldmxcsr(mode);` behind it ends that."
+    "On x86, `const unsigned mode = __builtin_ia32_stmxcsr(); __builtin_ia32_ldmxcsr(mode | 0x8040);` before the loop has the processor "
+    "take them as 0, and `__builtin_ia32_ldmxcsr(mode);` after it ends that."
 )
 _SOME_OF_THEM = (
     "Where only some are asked for, as a median or the largest ten, std::nth_element or std::partial_sort takes less."
 )
 #: Between what was done and what is said against it.
 BUT = ", but "
-#: What a compiler says where turns add to one place, among others.
+#: What a compiler says where iterations add to one place, among others.
 _MAY_SHARE = (Why.COMPUTED, Why.UNCLEAR_PLACES, Why.UNCLEAR, Why.MAY_NEED, Why.CARRIED)
 
 
@@ -165,12 +167,12 @@ def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remar
     else:
         help = _WITH_VECTORS if all(map(_OF_NUMBERS.fullmatch, calls)) else help
         help = _FOR_POW * any(name in ("pow", "powf") for name in calls) + help
-        if same := _same_in_each_turn(text, one.line, calls):
+        if same := _same_in_each_iteration(text, one.line, calls):
             how, help = f"{Why.CALLS}, and `{same}` is the same in all", _AHEAD
-        elif twice := _twice_in_a_turn(_loop_around(text, one.line)[1], calls):
+        elif twice := _twice_in_an_iteration(_loop_around(text, one.line)[1], calls):
             how, help = (
                 f"{Why.CALLS}, `{twice}` more than once",
-                "Compute it once in a turn, in a local variable.",
+                "Compute it once in an iteration, in a local variable.",
             )
     return replace(one, how=f"{how} ({', '.join(calls)})", help=help)
 
@@ -186,11 +188,11 @@ def copied(line: int, text: str) -> tuple[str, str]:
         if found and re.search(rf"\b{function.name}\s*\(", at):
             taken, better = ([form.format(*one) for one in found] for form in ("`{0} {1}`", "`const {0}& {1}`"))
             return (
-                f"a copy in each turn: {function.name} takes {', '.join(taken)} by value",
+                f"a copy in each iteration: {function.name} takes {', '.join(taken)} by value",
                 f"Take {', '.join(better)}.",
             )
     each = re.search(rf"\bfor\s*\(\s*(?:const\s+)?(auto|{large})\s+(\w+)\s*:", at)
-    return (f"a copy in each turn: `{each[2]}`", f"Take `const {each[1]}& {each[2]}`.") if each else ("", "")
+    return (f"a copy in each iteration: `{each[2]}`", f"Take `const {each[1]}& {each[2]}`.") if each else ("", "")
 
 
 def defined(text: str) -> list[Function]:
@@ -213,14 +215,14 @@ def same_for_each(text: str) -> Iterator[Remark]:
             if call.name != function.name:
                 continue
             line, given = _line(masked, call.start), masked[call.opening : call.end]
-            head, turn = _loop_around(text, line)
-            stays = _changed(head + turn).isdisjoint(_NAMES.findall(given)) and not _NOT_LOCAL.search(given[1:-1])
+            head, iteration = _loop_around(text, line)
+            stays = _changed(head + iteration).isdisjoint(_NAMES.findall(given)) and not _NOT_LOCAL.search(given[1:-1])
             if head and stays:
                 yield Remark(
                     line,
                     "repeats",
-                    f"`{call.name}{given}` in each turn, which is the same in all as far as the text shows",
-                    f"Compute it once, ahead of the loop over `{_counter(head)}`." if _counter(head) else _AHEAD,
+                    f"`{call.name}{given}` in each iteration, which is the same in all as far as the text shows",
+                    f"Compute it once, before the loop over `{_counter(head)}`." if _counter(head) else _AHEAD,
                 )
 
 
@@ -229,10 +231,10 @@ def sorts_in_loops(text: str) -> Iterator[Remark]:
     masked = mask(text)
     for found in re.finditer(r"\bstd::(?:stable_)?sort\s*\(", masked):
         if _nest(text, line := _line(masked, found.start())):
-            yield Remark(line, "sorts", "all of it in each turn", _SOME_OF_THEM)
+            yield Remark(line, "sorts", "all of it in each iteration", _SOME_OF_THEM)
 
 
-def _same_in_each_turn(text: str, line: int, calls: Sequence[str]) -> str:
+def _same_in_each_iteration(text: str, line: int, calls: Sequence[str]) -> str:
     """Return a call of a function of numbers of which no iteration of the loop changes what it depends on; nothing where none is."""
     head, body = _loop_around(text, line)
     changed = _changed(head + body)
@@ -241,13 +243,17 @@ def _same_in_each_turn(text: str, line: int, calls: Sequence[str]) -> str:
     )
 
 
-def _changed(turn: str) -> set[str]:
+def _changed(iteration: str) -> set[str]:
     """Name all that an iteration changes or makes, variables and arrays."""
-    written = {name for name, _, sign in _ELEMENT.findall(turn) if sign}
-    return {name for found in _CHANGES.findall(turn) for name in found if name} | written | set(_MADE.findall(turn))
+    written = {name for name, _, sign in _ELEMENT.findall(iteration) if sign}
+    return (
+        {name for found in _CHANGES.findall(iteration) for name in found if name}
+        | written
+        | set(_MADE.findall(iteration))
+    )
 
 
-def _twice_in_a_turn(body: str, calls: Sequence[str]) -> str:
+def _twice_in_an_iteration(body: str, calls: Sequence[str]) -> str:
     """Return a call of a function of numbers that an iteration makes more than once with the same; nothing where none is."""
     changed = _goes_on(body) | {name for name, _, is_written in _ELEMENT.findall(body) if is_written}
     made = [each for each, given in _calls_of_numbers(body, calls) if changed.isdisjoint(_NAMES.findall(given))]
@@ -280,8 +286,8 @@ def is_taken_each_time(line: int, text: str) -> bool:
 
 def because_of_sqrt(one: Remark, text: str = "") -> Remark:
     """Say why a square root goes one at a time: the function is called for negative numbers alone, to set errno."""
-    if one.what == "not vectorised" and (same := _same_in_each_turn(text, one.line, ("sqrt",))):
-        return replace(one, how=f"`{same}` is the same in all turns, and takes long", help=_AHEAD)
+    if one.what == "not vectorised" and (same := _same_in_each_iteration(text, one.line, ("sqrt",))):
+        return replace(one, how=f"`{same}` is the same in all iterations, and takes long", help=_AHEAD)
     how = "sqrt has to set errno for a negative number, so it goes one at a time"
     help = "Where nobody reads errno, say so: flags=('-fno-math-errno',)."
     return replace(one, how=how, help=help) if one.what == "not vectorised" else one
@@ -300,7 +306,7 @@ _NAMES = re.compile(r"\b[A-Za-z_]\w*")
 #: A variable that a loop makes: behind its type, before what it is set to.
 _MADE = re.compile(r"[\w>][&*\s]\s*(\w+)\s*(?:=(?!=)|[;:{,])")
 _FOR_POW = "Multiply, where the exponent is a small whole number, and take a square root, where it is half of one. "
-_AHEAD = "Compute it once, ahead of the loop."
+_AHEAD = "Compute it once, before the loop."
 #: An element of an array, and whether it is written.
 _INDEXED = r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]"
 _ELEMENT = re.compile(rf"\b(\w+)\s*{_INDEXED}\s*((?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)?")
@@ -328,8 +334,8 @@ _COUNTED_PLACE = re.compile(
 #: What has a place for each key.
 _KEYED = re.compile(r"\bstd::(?:unordered_)?(?:multi)?(?:map|set)\s*<[^;(){}]*>\s*&?\s*(\w+)")
 _WITHOUT_IF = (
-    "Where the `if` goes either way at random, write in each turn and count by the comparison, as in `y[{0}] = x; {0} += x > 0;`; "
-    "`y` needs room for one more than are kept, and what lies behind the last one is to be set again."
+    "Where the `if` goes either way at random, write in each iteration and count by the comparison, as in `y[{0}] = x; {0} += x > 0;`; "
+    "`y` needs room for one more than are kept, and what lies after the last one is to be set again."
 )
 #: What takes memory where a vector or a string has no room for it, and none where it has.
 _KEPT = re.compile(
@@ -389,9 +395,9 @@ def _in_another_order(head: str, clauses: str) -> str:
 
 def _in_a_local(head: str, body: str) -> str:
     """Say that a sum belongs in a local variable, where each iteration adds to one element; and what else it needs to be wide."""
-    turns = {*_NAMES.findall(head), *_MADE.findall(body)} | _goes_on(body)
+    iterations = {*_NAMES.findall(head), *_MADE.findall(body)} | _goes_on(body)
     for place, sign in _MEMORY_SUM.findall(body):
-        if turns.isdisjoint(_NAMES.findall(place)) and ";" in head:
+        if iterations.isdisjoint(_NAMES.findall(place)) and ";" in head:
             how = _in_another_order(head, f"reduction({sign.replace('-', '+')}:s)")
             return f"{_LOCAL}, and, where the order does not matter, with {how}."
     return ""
@@ -403,7 +409,7 @@ def because_of_one_place(one: Remark, text: str) -> Remark:
 
 
 def because_of_memory(one: Remark, text: str) -> Remark:
-    """Leave out that turns may be said not to share memory, where the text itself says that they do, or may."""
+    """Leave out that iterations may be said not to share memory, where the text itself says that they do, or may."""
     head, body = _loop_around(text, one.line)
     if help := _in_a_local(head, body):
         return replace(one, help=help)
@@ -437,7 +443,7 @@ def because_of_shared_places(one: Remark, text: str) -> Remark:
 
 
 def because_of_bits(one: Remark, text: str) -> Remark:
-    """Name a std::vector<bool>, of which g++ says that turns share memory, and they do."""
+    """Name a std::vector<bool>, of which g++ says that iterations share memory, and they do."""
     packed = re.findall(r"\bvector<bool>&?\s*(\w+)", mask(text))
     _, body = _loop_around(text, one.line)
     is_one = one.what == "not vectorised" and any(re.search(rf"\b{name}\s*\[", body) for name in packed)
@@ -454,7 +460,7 @@ def because_of_branches(one: Remark, text: str) -> Remark:
     inner = [range(loop.start, loop.end) for loop in find_loops(body)]  # what another loop has in it is its own matter
     own = [found.end() for found in re.finditer(r"\bif\b", body) if not any(found.start() in each for each in inner)]
     if own and _GROWN.search(body, own[0]):
-        return replace(one, help=f"Give the vector its length ahead of the loop. {_WITHOUT_IF.format('k')}")
+        return replace(one, help=f"Give the vector its length before the loop. {_WITHOUT_IF.format('k')}")
     return replace(one, help=one.help * (one.how != Why.BRANCHES or own != []))
 
 
@@ -526,12 +532,12 @@ def because_of_repeats(one: Remark, text: str) -> Remark:
             return replace(one, how=_beside(one, how), help=_MOVE.format(found[1], outer))
     if outer in terms or not terms.isdisjoint(changes) or _MAY_CHANGE.search(_CALLS_OF_NUMBERS.sub("(", whole)):
         return one
-    how, help = f"it computes the same for each `{outer}`", f"Do it once, ahead of the loop over `{outer}`."
+    how, help = f"it computes the same for each `{outer}`", f"Do it once, before the loop over `{outer}`."
     if not ({outer} | changes - {_counter(head)}).isdisjoint(_NAMES.findall(head)):
         if not re.search(rf"=\s*0\s*;\s*\w+\s*<=?\s*{outer}\s*;", head) or has_threads(text):
             return one
         how = f"for each `{outer}` it adds up again what it has added up for the one before"
-        help = f"Begin `{found[1]}` ahead of the loop over `{outer}`, and add what is new alone."
+        help = f"Begin `{found[1]}` before the loop over `{outer}`, and add what is new alone."
     return replace(one, how=_beside(one, how), help=help)
 
 
@@ -572,15 +578,38 @@ def extents(text: str) -> dict[int, int]:
         >>> extents('AT_DISPATCH_ALL_TYPES(t, "f", [&] {\\n  while (a)\\n    while (b) f();\\n});')
         {1: 4, 2: 3, 3: 3}
     """
-    found, loops = dict[int, int](), find_loops(text)
-    inmost = [one for one in loops if not any(one.start < other.start < one.end for other in loops)]
-    for call in all_calls(text):
-        if _DISPATCH.match(call.name) and sum(call.opening < loop.start < call.end for loop in inmost) == 1:
-            found[_line(text, call.start)] = _line(text, call.end)
-    for loop in loops:
+    found = {first: last for (first, last), loops in dispatched(text).items() if len(loops) == 1}
+    for loop in find_loops(text):
         line = _line(text, loop.start)
         found[line] = max(found.get(line, 0), _line(text, loop.end))
     return found
+
+
+@lru_cache(maxsize=8)
+def dispatched(text: str) -> dict[tuple[int, int], list[Loop]]:
+    """Return the innermost loops in each dispatch, by its first and its last line: of all of them a compiler knows the first alone."""
+    loops = find_loops(text)
+    inmost = [one for one in loops if not any(one.start < other.start < one.end for other in loops)]
+    return {
+        (_line(text, call.start), _line(text, call.end)): [one for one in inmost if call.opening < one.start < call.end]
+        for call in all_calls(text)
+        if _DISPATCH.match(call.name)
+    }
+
+
+def loop_that_calls(text: str, line: int, name: str) -> int:
+    """Return the line of the one loop in the dispatch at a line that calls a function, in either precision; 0 for none or several.
+
+    Example:
+        >>> text = 'AT_DISPATCH_ALL_TYPES(t, "f", [&] {\\n  while (a) exp(b);\\n  while (a) log(b);\\n});'
+        >>> loop_that_calls(text, 1, "logf"), loop_that_calls(text, 1, "sin")
+        (3, 0)
+    """
+    names = {name, name.removesuffix("f")}
+    starts = [one.start for one in all_calls(text) if one.name.rpartition("::")[2] in names]
+    within = [one for (first, _), loops in dispatched(text).items() if first == line for one in loops]
+    found = [one.start for one in within if any(one.start < start < one.end for start in starts)]
+    return _line(text, found[0]) if len(found) == 1 else 0
 
 
 def _line(text: str, at: int) -> int:

@@ -27,8 +27,8 @@ _DONE = (
     (r"loop vectorized using (\d+) byte vectors", "vectorised", "{} bytes at a time"),
     (r"vectorized loop \(vectorization width: (\d+), .*", "vectorised", "{} numbers at a time"),
     # g++ counts the jumps back, which are one less than the iterations, or not: no number is said.
-    (r"(?:completely unrolled loop with|loop with) (\d+) iterations(?: completely unrolled.*)?", "unrolled", "all its turns"),
-    (r"(?:completely )?unrolled loop by a factor of (\d+).*", "unrolled", "{} turns in one"),
+    (r"(?:completely unrolled loop with|loop with) (\d+) iterations(?: completely unrolled.*)?", "unrolled", "all its iterations"),
+    (r"(?:completely )?unrolled loop by a factor of (\d+).*", "unrolled", "{} iterations in one"),
 )  # fmt: skip
 _ALIASING = re.compile(r"loop versioned for vectorization because of possible aliasing.*")
 #: The test costs so little that nothing is to be mended.
@@ -49,7 +49,7 @@ _DECISIVE: tuple[tuple[str, ...], ...] = (
      "Take `volatile` away, or work on a local copy: it is no help against other threads either."),
     (r"involving gather/scatter",
      Why.COMPUTED,
-     "Where an index is computed in `int` or `uint32_t`, which may wrap, take `int64_t`; copy pointers and sizes into locals ahead of "
+     "Where an index is computed in `int` or `uint32_t`, which may wrap, take `int64_t`; copy pointers and sizes into locals before "
      "the loop."),
     (r"relevant stmt not supported: \S+ = \S+ [/%] ", Why.DIVISION),
 )  # fmt: skip
@@ -63,7 +63,7 @@ _REASONS: tuple[tuple[str, ...], ...] = (
     (r"reorder floating-point|reduc op", Why.SUM),
     (r"unsafe dependent memory|reorder memory|possible dependence between",
      Why.MAY_NEED,
-     "Where no turn does, say so: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
+     "Where no iteration does, say so: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
     (r"dependence|alias",
      Why.MAY_NEED,
      "Where that is not so, say it: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
@@ -78,7 +78,7 @@ _REASONS: tuple[tuple[str, ...], ...] = (
     (r"number of (?:loop )?iterations", Why.UNCOUNTED),
     (r"not profitable|not beneficial|cost-model",
      "the compiler reckons that it would gain nothing",
-     "Let each turn use neighbours in memory, and more arithmetic for each number that is read."),
+     "Let each iteration use neighbours in memory, and more arithmetic for each number that is read."),
 )  # fmt: skip
 
 
@@ -189,7 +189,7 @@ def _done(line: int, said: str, own: set[str]) -> Iterator[Remark]:
         if done := re.fullmatch(pattern, said):
             yield Remark(line, what, how.format(done[1]))
     if more := _UNROLLED_MORE.fullmatch(said):
-        yield Remark(line, "unrolled", f"{int(more[1]) + 1} turns in one")
+        yield Remark(line, "unrolled", f"{int(more[1]) + 1} iterations in one")
     if _ALIASING.fullmatch(said):
         yield Remark(line, "vectorised", _VERSIONS)
     if called := _INLINED.match(said):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-_PAYS = "which pays where turns are many: time "
+_PAYS = "which pays where iterations are many: time "
 
 
 class Why(StrEnum):
@@ -15,7 +15,7 @@ class Why(StrEnum):
 
     Example:
         >>> str(Why.FAR), Why.CARRIED.help
-        ('turns read or write places that lie far from each other', '')
+        ('iterations read or write places that lie far from each other', '')
     """
 
     help: str
@@ -37,33 +37,33 @@ class Why(StrEnum):
         "Add up in a local variable, and do the atomic operation once, when the loop is done.",
     )
     BYTES = (
-        "it stores bytes, which may change anything in memory, so each turn reads pointers, sizes or numbers again",
-        "Copy what is read through a pointer, a struct or a capture into locals ahead of the loop.",
+        "it stores bytes, which may change anything in memory, so each iteration reads pointers, sizes or numbers again",
+        "Copy what is read through a pointer, a struct or a capture into locals before the loop.",
     )
     DIVISION = (
         "it divides whole numbers, which no vector does",
         "Take the division out of the loop: for `i / n` and `i % n`, take a loop in a loop; for `at = (at + 1) % n`, "
         "`if (++at == n) at = 0;`.",
     )
-    FAR = "turns read or write places that lie far from each other"
+    FAR = "iterations read or write places that lie far from each other"
     ONE_PLACE = (
-        "each turn writes to the same place in memory",
+        "each iteration writes to the same place in memory",
         "Work on a local variable, and write it to memory when the loop is done.",
     )
     THREADS = (
-        "it hands work to threads in each turn, and waits for them",
-        "Share out the turns of the outermost loop that can be shared, once.",
+        "it hands work to threads in each iteration, and waits for them",
+        "Share out the iterations of the outermost loop that can be shared, once.",
     )
 
     # What a compiler says.
-    CARRIED = "a turn goes on from what the one before it has computed"
-    SUM = "a turn goes on from what the one before it has computed, as a sum does"
-    MAY_NEED = "a turn may need what the one before it has written"
-    COMPUTED = "which elements it reads or writes is computed in each turn, and the compiler cannot tell whether turns share some"
-    UNCLEAR = "it calls a function, or the compiler does not see which elements a turn reads and writes"
-    UNCLEAR_PLACES = "the compiler does not see which elements a turn reads and writes"
+    CARRIED = "an iteration goes on from what the one before it has computed"
+    SUM = "an iteration goes on from what the one before it has computed, as a sum does"
+    MAY_NEED = "an iteration may need what the one before it has written"
+    COMPUTED = "which elements it reads or writes is computed in each iteration, and the compiler cannot tell whether iterations share some"
+    UNCLEAR = "it calls a function, or the compiler does not see which elements an iteration reads and writes"
+    UNCLEAR_PLACES = "the compiler does not see which elements an iteration reads and writes"
     BRANCHES = (
-        "a turn branches, or the loop may end early",
+        "an iteration branches, or the loop may end early",
         "`a ? b : c` in the place of `if` does not branch, where both may be computed.",
     )
     UNCOUNTED = (
@@ -71,17 +71,17 @@ class Why(StrEnum):
         "Count with an integer up to a local that does not change: `for (int64_t i = 0; i < n; ++i)`.",
     )
     CALLS = (
-        "it calls a function in each turn",
-        "Write out what it computes, or call it before the loop, where each turn asks for the same.",
+        "it calls a function in each iteration",
+        "Write out what it computes, or call it before the loop, where each iteration asks for the same.",
     )
 
     # What the text shows. How numbers are counted by what they are; `{0}` is the place.
     SHARED_PLACE = (
-        "each turn adds to a place that numbers give, as in `{0}`: where neighbours give the same one, each waits for the one before it",
+        "each iteration adds to a place that data give, as in `{0}`: where neighbours give the same one, each waits for the one before it",
         "Where that is so, add to four tables in turn, and add these up at the end.",
     )
     BITS = (
-        "a std::vector<bool> has eight numbers in a byte, which each turn takes apart",
+        "a std::vector<bool> has eight numbers in a byte, which each iteration takes apart",
         "Take std::vector<char>, which has one in each.",
     )
     IN_ORDER = (

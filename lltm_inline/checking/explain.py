@@ -285,7 +285,7 @@ def _dispatched(kernel: Kernel) -> set[str]:
     code = "\n".join(mask(text) for text in kernel.sources.values())
     names = {found[1] for found in _DISPATCHED.finditer(code)}
     made = [(found[1], found[2] or found[3]) for found in _LIKE.finditer(code)]
-    for name, model in [*made, *reversed(made)]:  # x_c = x.contiguous() stands ahead of the one that is dispatched over
+    for name, model in [*made, *reversed(made)]:  # x_c = x.contiguous() stands before the one that is dispatched over
         names |= {name, model} if {name, model} & names else set()
     return names
 

@@ -1,4 +1,4 @@
-"""The section `interface`: what a kernel returns, ahead of any value, and what it must refuse."""
+"""The section `interface`: what a kernel returns, before any value, and what it must refuse."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .runner import Call, CaseResult, Part, Runner, one_line
 #: What stands in the adapter of a text from elsewhere (`export/templates/adapter.cpp.jinja`), and what that means for a check.
 _BOTH = re.compile(rf"^{GENERATED}\S+ and \S+, with", re.MULTILINE)
 _GRADIENTS_NOT_SHOWN = (
-    "incoming gradients are made contiguous ahead of the text, so that a missing .contiguous() does not show"
+    "incoming gradients are made contiguous before the text, so that a missing .contiguous() does not show"
 )
 _DENSE = "// It makes inputs contiguous, as the text goes by how they lie in memory.\n"
 _NOT_SHOWN = (
@@ -203,7 +203,7 @@ def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding], tupl
 
 
 def _backward_itself(runner: Runner, call: Call) -> Sequence[Any] | None:
-    """Return what a kernel's own backward returns, ahead of what autograd makes of it; None where that is not to be had."""
+    """Return what a kernel's own backward returns, before what autograd makes of it; None where that is not to be had."""
     function, op = runner.function, runner.op
     grads = [place(grad, "contiguous", runner.device).tensor for grad in call.expected.grads]
     wanted = call.case.wanted or (True,) * len(runner.gradients)
@@ -288,7 +288,7 @@ class Try(NamedTuple):
 
 
 def is_safe(kernel: Kernel, device: str) -> bool:
-    """Tell whether nonsense cannot crash a kernel: the generated torch_library binding checks every input ahead of it."""
+    """Tell whether nonsense cannot crash a kernel: the generated torch_library binding checks every input before it."""
     return kernel.python is not None or kernel.binding == "torch_library" or DEVICES[device].needs_gpu
 
 

@@ -146,7 +146,7 @@ def _untraced(op: Op, expected: Expected) -> str:
         return "torch.compile takes no operator that returns one of its inputs"
     real = [differentiable(output) for output in expected.outputs]
     if real != sorted(real, reverse=True):
-        return "torch's own test adds up all outputs, and cannot add a real number to an integer ahead of it"
+        return "torch's own test adds up all outputs, and cannot add a real number to an integer before it"
     return ""
 
 

@@ -13,9 +13,11 @@ from ..base.arguments import plural, shown
 from ..errors import UnknownPartError
 
 #: What a cell of `Report.matrix` says when a quantity was right; an empty cell was not looked at. And when it was right for tensors
-#: that the text never saw as they lay: they were made contiguous ahead of it.
+#: that the text never saw as they lay: they were made contiguous before it.
 RIGHT, COPIED = "ok", "copied"
 _TERMINAL = 100
+#: For the names behind the widest row.
+_LEAST = 30
 #: The hint that goes with each gradient that is missing because nothing computes it: a report of nothing else is not of a wrong kernel.
 NO_BACKWARD = (
     "the text has no backward, and autograd does not see into a loop: write a backward, or compute with calls of ATen, which "
@@ -23,10 +25,10 @@ NO_BACKWARD = (
 )
 #: Of what a kernel has printed, the end is enough: it tells what came before a crash.
 OUTPUT_LINES = 20
-#: The column of a size that the reference of an example takes and the text does not.
+#: The group of a size that the reference of an example takes and the text does not.
 APART = "sizes apart"
-#: What the columns of the matrix are, where their heads alone do not say it.
-_COLUMNS = {
+#: What the groups of cases are, where their names alone do not say it.
+_GROUPS = {
     "one of 1": "one extent is 1",
     "block edges": "extents around 16 and 128",
     "remainders": "extents from 33 to 64",
@@ -205,7 +207,7 @@ class Report(Shown):
             lines += [f"  {'':<10} not tried: {reason}" for reason in section.skipped]
             lines += [f"  {'':<10} note: {note}" for note in section.notes]
         if self.matrix and self.verdict == "WRONG":
-            lines += ["", *_table(self.matrix), *textwrap.wrap(self.legend, _TERMINAL)]
+            lines += ["", *_table(self.faults), *textwrap.wrap(self.legend, _TERMINAL)]
         told = self._all_told()
         lines += ["", *told] if told else []
         printed = [f"  {line}" for line in self.printed.split("\n")] if self.printed else []
@@ -229,24 +231,34 @@ class Report(Shown):
         )
 
     @property
+    def faults(self) -> Mapping[str, Mapping[str, str]]:
+        """The matrix without what is right everywhere; all of it where nothing is wrong."""
+        wrong = {name: cells for name, cells in self.matrix.items() if {*cells.values()} - {"", RIGHT}}
+        return wrong or self.matrix
+
+    @property
     def legend(self) -> str:
-        """What the cells are, and those columns of the matrix in which something is wrong, where their heads do not say it.
+        """What is right everywhere, what the cells are, and the groups of cases in which something is wrong, unless their names say it.
 
         Example:
-            >>> Report("f/x", "cpu", (), {"y": {"3,5": "1/15", "subsets": "missing", "long": "ok"}}).legend
-            'n/m: n of m elements are wrong; subsets: some gradients are not wanted'
-            >>> Report("f/x", "cpu", (), {"y": {"3,5": "15/15", "long": "ok"}}).legend
+            >>> Report("f/x", "cpu", (), {"d_x": {"3,5": "1/15", "subsets": "missing"}, "y": {"3,5": "ok"}}).legend
+            'y: right everywhere; n/m: n of m elements are wrong; 3,5: a size; subsets: some gradients are not wanted'
+            >>> Report("f/x", "cpu", (), {"y": {"ranks": "15/15", "long": "ok"}}).legend
             ''
         """
         cells = [
-            (column, cell) for row in self.matrix.values() for column, cell in row.items() if cell not in ("", RIGHT)
+            (group, cell) for row in self.matrix.values() for group, cell in row.items() if cell not in ("", RIGHT)
         ]
         # Of a tensor that is wrong throughout, a page writes "all", and the finding says so besides.
         some = (cell for _, cell in cells if "/" in cell and len({*cell.split("/")}) > 1)
-        said = ["n/m: n of m elements are wrong"] * any(some)
+        right = [name for name in self.matrix if name not in self.faults]
+        said = [f"{', '.join(right)}: right everywhere"] * bool(right)
+        said += ["n/m: n of m elements are wrong"] * any(some)
         said += [f"{COPIED}: {_IS_COPIED}"] * any(cell == COPIED for _, cell in cells)
-        wrong = dict.fromkeys(column for column, cell in cells if column in _COLUMNS and cell != COPIED)
-        return "; ".join([*said, *(f"{column}: {_COLUMNS[column]}" for column in wrong)])
+        wrong = dict.fromkeys(group for group, cell in cells if cell != COPIED)
+        sizes = [group for group in wrong if group[0].isdigit()]
+        said += [f"{' and '.join(sizes)}: {'sizes' if len(sizes) > 1 else 'a size'}"] * bool(sizes)
+        return "; ".join([*said, *(f"{group}: {_GROUPS[group]}" for group in wrong if group in _GROUPS)])
 
     @property
     def printed(self) -> str:
@@ -271,20 +283,38 @@ class Report(Shown):
         }
 
 
+def alike(matrix: Mapping[str, Mapping[str, str]]) -> dict[tuple[str, ...], list[str]]:
+    """Gather the groups of cases of which the same is said: a cell for each output and gradient, and the groups' names.
+
+    Example:
+        >>> alike({"y": {"3,5": "15/15", "long": "9/9", "zeros": "1/15"}, "d_x": {"3,5": "ok", "long": "ok", "zeros": ""}})
+        {('all', 'ok'): ['3,5', 'long'], ('1/15', ''): ['zeros']}
+    """
+    found: dict[tuple[str, ...], list[str]] = {}
+    for group in next(iter(matrix.values()), ()):
+        found.setdefault(tuple(_short(cells.get(group, "")) for cells in matrix.values()), []).append(group)
+    return found
+
+
+def _short(text: str) -> str:
+    """Write `wrong/all` so that many columns fit beside each other: `all`, `8k/33k`."""
+    wrong, _, count = text.partition("/")
+    if not (wrong.isdigit() and count.isdigit()):
+        return text
+    if wrong == count:
+        return "all"
+    wrong, count = (f"{int(number) / 1000:.0f}k" if len(number) > 4 else number for number in (wrong, count))
+    return f"{wrong}/{count}" if wrong != count else text  # 32960/33001 is not all
+
+
 def _table(matrix: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Lay the matrix out in plain text, in blocks of columns that fit a terminal."""
-    left = max(map(len, matrix))
-    blocks: list[dict[str, int]] = [{}]
-    for column in next(iter(matrix.values())):
-        width = max(len(column), *(len(cells[column]) for cells in matrix.values()))
-        if left + sum(w + 2 for w in blocks[-1].values()) + width + 2 > _TERMINAL:
-            blocks.append({})
-        blocks[-1][column] = width
+    """Lay the matrix out in plain text: a row for all groups of cases of which the same is said, their names behind it."""
+    rows = alike(matrix)
+    widths = [max(map(len, column)) for column in zip(matrix, *rows, strict=True)]
     lines = []
-    for block in blocks:
-        lines.append(" " * left + "".join(f"  {column:>{width}}" for column, width in block.items()))
-        for quantity, cells in matrix.items():
-            lines.append(
-                f"{quantity:<{left}}" + "".join(f"  {cells[column] or '-':>{width}}" for column, width in block.items())
-            )
-    return lines
+    for cells, groups in {tuple(matrix): ["in the cases"], **rows}.items():
+        said = "".join(f"{cell or '-':>{width}}  " for cell, width in zip(cells, widths, strict=True)) + " "
+        wide = max(_TERMINAL, len(said) + _LEAST)
+        names = ", ".join(groups).replace(" ", "\xa0").replace(",\xa0", ", ")  # no line ends inside a name
+        lines += textwrap.wrap(names, wide, initial_indent=said, subsequent_indent=" " * len(said))
+    return [line.replace("\xa0", " ") for line in lines]

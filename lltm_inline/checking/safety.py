@@ -174,7 +174,7 @@ def replay(runner: Runner, cases: Sequence[Case], guard: Guard | None = None, *,
             skipped.append(reason)
             continue
         try:
-            expected = expect(runner.op, case)  # ahead of the guard: the reference has its own memory
+            expected = expect(runner.op, case)  # before the guard: the reference has its own memory
         except Exception as error:
             skipped.append(f"{case.describe(runner.op)}: the reference refuses it ({one_line(error)})")
             continue

@@ -95,7 +95,7 @@ def may_be_cause_of(log: str, job: Job) -> bool:
 
 
 def undefined_in(log: str) -> list[str]:
-    """Name what a linker misses; a function of C++ has `(` behind its name."""
+    """Name what a linker misses; a function of C++ has `(` after its name."""
     return _UNDEFINED.findall(log)
 
 

@@ -21,7 +21,7 @@ _LISTS = ("initializer_list", "compound_literal_expression")
 _TUPLES = ("make_tuple", "tie", "tuple")
 _NAMES = ("identifier", "field_identifier")
 _COMPUTED = ("call_expression", "subscript_expression", "update_expression", "assignment_expression")
-#: What stands ahead of the brackets of a cast; of `(int64_t)i` nothing does.
+#: What stands before the brackets of a cast; of `(int64_t)i` nothing does.
 _CASTS = (
     b"",
     b"static_cast",

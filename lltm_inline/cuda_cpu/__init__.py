@@ -1,6 +1,6 @@
 """CUDA source on the CPU: device `cuda-cpu` compiles the very text that nvcc does, and runs its threads one after another.
 
-header      what stands ahead of a rewritten text: the .h files here
+header      what stands before a rewritten text: the .h files here
 rewrite     what is not C++ in a CUDA text becomes C++, line by line; what cannot run here is refused by name
 names.h     CUDA's types and runtime        device.h    what kernels call: barriers, warps, atomics, mathematics
 fibers.h    a stack for each thread         half.h      numbers of half precision, and pairs of them

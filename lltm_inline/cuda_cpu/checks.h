@@ -1,10 +1,10 @@
-// Check mode. The compiler is asked to call a function ahead of every load and store (-fsanitize=thread, without its library),
+// Check mode. The compiler is asked to call a function before every load and store (-fsanitize=thread, without its library),
 // at every branch (-fsanitize-coverage=trace-pc), and where an index or an alignment is wrong (-fsanitize=bounds,alignment).
 // These functions are here: they look up what lies at the address, and what other threads have done there.
 //
 // Two accesses to one place, one of them a store of another value than was there, are a race unless something puts them in
 // order: the same thread; a barrier of the block or the warp between them; another launch; or, between blocks, a fence and an
-// atomic after the first access and an atomic ahead of the second one. Time goes on at whatever can put accesses in order.
+// atomic after the first access and an atomic before the second one. Time goes on at whatever can put accesses in order.
 //
 // The functions run at every access, so they call nothing that is not here: the library's own functions are instrumented too.
 #ifdef CUDA_CPU_CHECK
@@ -102,7 +102,7 @@ std::string race(const Access& before, const Access& now, const char* address, s
       : line == line_before && does_again(before, now, address)
           ? "Let one thread write it, or use an atomic: atomicAdd, for a sum"
       : line == line_before
-          ? "Put __syncthreads() between two turns of the loop; where there is none, read into a variable, call "
+          ? "Put __syncthreads() between two iterations of the loop; where there is none, read into a variable, call "
             "__syncthreads(), and write then"
       : !same_warp ? "Put __syncthreads() between them, where all threads of the block come by"
       : launch.threads() <= kWarp
@@ -135,7 +135,7 @@ void settle(Lane* self) {
   fail_race(doubt.before, doubt.now, address, doubt.bytes, self);
 }
 
-// Whether something puts an earlier access ahead of one that the thread makes now.
+// Whether something puts an earlier access before one that the thread makes now.
 CUDA_CPU_INLINE bool is_ordered(const Access& before, const Lane& self, const Checks& all) {
   const Block& block = *self.block;
   if (before.block == block.number) {

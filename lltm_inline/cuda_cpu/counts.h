@@ -3,7 +3,7 @@
 //
 // On a GPU the lanes of a warp do one thing at a time; here each runs alone, from one barrier to the next. So accesses of
 // several lanes are put together that are made at the same moment: at the same instruction, by way of the same calls, in the
-// same turn of every loop around it. That is where lanes that have gone different ways meet again on a GPU, too.
+// same iteration of every loop around it. That is where lanes that have gone different ways meet again on a GPU, too.
 #ifdef CUDA_CPU_COUNT
 #include <dlfcn.h>
 
@@ -29,18 +29,18 @@ CUDA_CPU_PLAIN inline uint64_t number_of(const void* address) {
   return reinterpret_cast<uintptr_t>(address);
 }
 
-// A branch back to `head` begins another turn. What lies behind `tail` is not in the loop.
+// A branch back to `head` begins another iteration. What lies behind `tail` is not in the loop.
 struct Loop {
   const char *head, *tail;
-  uint64_t turn;
+  uint64_t iteration;
   bool is_inside;
 };
 
 // A function that a lane is in.
 struct Entry {
   const char* from;
-  uint64_t place, begun;        // by way of which calls; and in which turns of the loops around them
-  uint64_t moment;              // `begun`, and the turns of its own loops
+  uint64_t place, begun;        // by way of which calls; and in which iterations of the loops around them
+  uint64_t moment;              // `begun`, and the iterations of its own loops
   const char* block = nullptr;  // of code, the last one that it has come to
   const char* compared = nullptr;
   std::vector<Loop> loops;
@@ -260,12 +260,12 @@ CUDA_CPU_PLAIN void count_step(const char* to) {
       while (!loops.empty() && loops.back().head > to) loops.pop_back();
       if (loops.empty() || loops.back().head != to) loops.push_back({to, from, 0, true});
       loops.back().tail = std::max(loops.back().tail, from);
-      ++loops.back().turn;
+      ++loops.back().iteration;
     }
     call.moment = call.begun;
     for (Loop& loop : loops) {
       loop.is_inside = to <= loop.tail;
-      if (loop.is_inside) call.moment = joined(joined(call.moment, number_of(loop.head)), loop.turn);
+      if (loop.is_inside) call.moment = joined(joined(call.moment, number_of(loop.head)), loop.iteration);
     }
   }
   call.block = to;

@@ -1,4 +1,4 @@
-"""What stands ahead of a rewritten text: CUDA's names on the CPU."""
+"""What stands before a rewritten text: CUDA's names on the CPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAMES_OF_TENSORS = ("torch.h", "told.h")
 _RUNTIME = ("runtime.h",)
 _CHECKS = ("memory.h", "counts.h", "checks.h", "tensors.h", "book.h")
 
-#: Ahead of the names where the runtime is compiled once, into an object of its own.
+#: Before the names where the runtime is compiled once, into an object of its own.
 _APART = "#define CUDA_CPU_APART\n"
 
 #: What is counted must be what the text says, with any compiler: so nothing of it is optimised. g++ then takes TORCH_CHECK(false, ...)

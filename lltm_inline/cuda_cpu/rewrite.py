@@ -153,7 +153,7 @@ class _Text:
         self.text, self.code, self.start = text, unquoted(text), f"kernel {label!r}, {name} line "
 
     def line(self, offset: int) -> int:
-        """Number the line of a place as the directives `#line` ahead of it do."""
+        """Number the line of a place as the directives `#line` before it do."""
         numbers = [one for one in directives(self.text) if one.name == "line" and one.end <= offset]
         begin, first = (numbers[-1].end + 1, int(numbers[-1].rest.split()[0])) if numbers else (0, 1)
         return first + self.text.count("\n", begin, offset)
@@ -221,7 +221,7 @@ def _not_for_nvcc(source: _Text) -> None:
     """Refuse what g++ takes and nvcc does not: what is right here is to compile for a GPU, too."""
     code = source.code
     if found := re.search(r"\b__global__\s+template\b", code):
-        raise source.refusal(found.start(), "template <...> stands ahead of __global__")
+        raise source.refusal(found.start(), "template <...> stands before __global__")
     for found in _OF_HOST.finditer(code):
         if any(_DEVICE.search(head) and "__host__" not in head for head in source.heads(found.start())):
             what = re.sub(r"\s+", "", found[0])

@@ -332,7 +332,7 @@ CUDA_CPU_COLD std::string Launch::fault() const {
     return "the dynamic shared memory is " + std::to_string(shared) + " bytes, and a kernel gets " +
            std::to_string(most_shared) +
            " unless cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) has asked for more. "
-           "Call that ahead of the launch, or take less";
+           "Call that before the launch, or take less";
   }
   return "";
 }

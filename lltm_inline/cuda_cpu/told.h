@@ -109,7 +109,7 @@ CUDA_CPU_PLAIN void declare_shared(const char* name, const T& array) {
 // Indices of 32 bits. That one of them is wrong beyond 2^31 elements is proven without such a tensor: the compiler says by
 // which type it is computed, and the launches of a check, of many sizes, that it reaches the last element of a tensor which
 // begins where the pointer does and is the largest of the launch. So it would have to be more than its type holds.
-// To run the last blocks of a huge grid instead, what the host's code does with huge tensors ahead of the launch would have
+// To run the last blocks of a huge grid instead, what the host's code does with huge tensors before the launch would have
 // to be run, too, and be left out of the way: copies, zeros and sums take all the gigabytes.
 void note_index(unsigned number, const volatile void* base, size_t element, int64_t index, bool is_signed, bool by_source);
 void note_array(unsigned number);

@@ -51,7 +51,7 @@ rules.table(r"""
   in \bassert\s+[^(\s]
     A condition is checked with TORCH_CHECK(condition, "text").
   in \bif\s*\(.*\)\s*then\b
-    C++ has no then: behind the ( ) of an if comes what is to be done, in { }.
+    C++ has no then: after the ( ) of an if comes what is to be done, in { }.
   in \bfor(?:each)?\s*\(\s*(?:(?:const\s+)?[\w:]+[&*]*\s+)?(\w+)\s+(?:in|of)\s+([\w.]+)
     C++ goes through values with a colon: for (const auto& \1 : \2).
   in (\w+)\s*:=
@@ -126,7 +126,7 @@ def _keyword_misspelt(match: re.Match[str], record: Record) -> str:
 rules.table(r"""
 ^expected |was not declared|undeclared|unknown type
   in (?:^\s*|[(,]\s*)(?!default\b|public\b|private\b)(\w+)\s*:\s*(float|int|double|bool)\b
-    In C++ the type stands ahead of the name: \2 \1.
+    In C++ the type stands before the name: \2 \1.
 ^expected (?:primary-)?expression(?: before ':'|$)|^expected (?:an expression|a statement)
   in ^\s*(?:\}\s*)?(?:if|for|while|else)\b.*:\s*$
     Take away the ':': a block of C++ stands in { }.
@@ -189,7 +189,7 @@ capture list$
   in \b(float|double|int|int64_t|bool)\s*\[\w*\]\s*\w+\s*\(
     A function cannot return an array: it returns a std::array<\1, 3>, or writes through a pointer.
   in \b(float|double|int|int64_t|bool)\s*\[(\w*)\]\s*(\w+)
-    The brackets of an array stand behind its name: \1 \3[\2].
+    The brackets of an array stand after its name: \1 \3[\2].
 comparison between pointer and integer|operand types are incompatible
   line [=!]=\s*"(\\?[^"])"
     A single character stands in single quotes: '\1'.
@@ -239,11 +239,11 @@ rules.table(
   in (\(\s*(?:TYPE\s+\w+(?:\s*,\s*TYPE\s+\w+)*|\w+\s*,[\w\s,]*)?\))\s*=>
     A lambda begins with its brackets: [&]\1 { return ...; }.
   in ^\s*(function|func|fn|fun|async|final|procedure)\s+[\w:]+[*&]*(?:\s+\w+)?\s*\(
-    C++ has no '\1' ahead of a function: its first word is the type that it returns.
+    C++ has no '\1' before a function: its first word is the type that it returns.
   in (?:^|[{;])\s*(public|private|protected)\s+(?!:)[\w:]+[*&]*(?:\s+[\w:]+[*&]*)*\s+\w+\s*[(;=]
-    In C++ no '\1' stands ahead of a function or a variable; in a struct '\1:' has a line of its own.
+    In C++ no '\1' stands before a function or a variable; in a struct '\1:' has a line of its own.
   in [(,]\s*(TYPE)\s+(\w+)\s*([&*])\s*[,)]
-    The '\3' stands ahead of the name: \1\3 \2.
+    The '\3' stands before the name: \1\3 \2.
   in (?:=|\breturn|[-+*/(,])\s*\(\s*(float|double|int|int64_t|bool)\s+(\w+)\s*\)\s*[-+*/;,)]
     To convert a value, write \1(\2).
 """.replace("TYPE", _TYPE)
@@ -266,13 +266,13 @@ def _operator_misspelt(match: re.Match[str], record: Record) -> str:
 rules.table(r"""
 ^expected|^missing template arguments|^named return values|^stray '@'|incomplete type 'struct|unary '\*'|^indirection
   in \[[^\[\]]*\b(\w+)\s*&\s*[,\]]
-    The & stands ahead of the name: [&\1].
+    The & stands before the name: [&\1].
   in \w\s*\([^()]*,\s*\)\s*(?:const\s*)?\{|\]\s*\([^()]*,\s*\)
-    Take the ',' ahead of the ')' away: behind the last parameter C++ has none.
+    Take the ',' before the ')' away: after the last parameter C++ has none.
   in \]\s*\([^()]*\)\s*(?:mutable\s*)?(?:->\s*[\w:]+\s*)?return\b
     The body of a lambda stands in { }: [&](...) { return ...; }.
   in ^\s*(?!return\b|else\b|struct\b|class\b|enum\b|union\b|namespace\b)[\w:<>]+[*&]*\s+[*&]*(\w+)\s*\{\s*return\b
-    A function has ( ) behind its name, even without parameters: \1() { ... }.
+    A function has ( ) after its name, even without parameters: \1() { ... }.
 ^expected (?:primary-)?expression(?: before '\.'|$)|^unexpected namespace name '\w+'|type name is not allowed
 does not refer to a value|^expected unqualified-id before '\.'|^cannot use dot operator on a type
   in (?<![\w.:>])torch\.(\w+)
@@ -310,7 +310,7 @@ def _goes_on(match: re.Match[str], record: Record) -> str:
 def _semicolon_behind_head(match: re.Match[str], record: Record) -> str:
     before = record.code[: max(record.column - 1, 0)]
     if re.search(r"\)\s*;\s*$", before):
-        return "Take away the ';' ahead of this '{': it ends the function before its body."
+        return "Take away the ';' before this '{': it ends the function before its body."
     return ""
 
 
@@ -405,7 +405,7 @@ def _outside(match: re.Match[str], record: Record) -> str:
         return ""
     if re.match(r"\s*#\s*define\b.*[^\\\s]\s*$", line_of(mask(text), record.line - 1)):
         return "A macro ends where its line ends: put a backslash at the end of each of its lines but the last."
-    return "A statement stands inside a function: move it into one, or look for a '}' too many ahead of it."
+    return "A statement stands inside a function: move it into one, or look for a '}' too many before it."
 
 
 rules.table(r"""
@@ -428,9 +428,9 @@ def _else_alone(match: re.Match[str], record: Record) -> str:
         end = closing(code, found.end() - 1) + 1
         if re.match(r"\s*;", code[end:here]) and code[end:here].count("{") == code[end:here].count("}"):
             record.line, record.column = position(code, code.index(";", end))
-            return "Take this ';' away: it ends the if, which then guards nothing, and the else behind it has none."
+            return "Take this ';' away: it ends the if, which then guards nothing, and the else after it has none."
         break
-    return "There is no if for this else: look for a ';' behind the if's condition, or for two statements without { }."
+    return "There is no if for this else: look for a ';' after the if's condition, or for two statements without { }."
 
 
 @rules.rule(
@@ -446,7 +446,7 @@ def _number_on_name(match: re.Match[str], record: Record) -> str:
             return f"Write the number with a point: {comma[1]}.{number}{name if name in 'fF' else ''}."
         if name in ("f", "F", "d"):
             whole = number.partition(".")[0]
-            return f"A float has a point ahead of its f, as in 1.0f; a double has no letter: {whole}.0."
+            return f"A float has a point before its f, as in 1.0f; a double has no letter: {whole}.0."
         if name in words(text.replace(f"{number}{name}", "")):
             return f"A product needs its *: {number} * {name}."
     ending = re.search(r"(?:operator\"\"|suffix ')([A-Za-z_]\w*)'", record.message)
@@ -473,7 +473,7 @@ def _define(match: re.Match[str], record: Record) -> str:
         at = found.start(2) if found[2] else found.start(3) if found[3] else found.start(4)
         record.line, record.column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
         if found[4]:
-            return f"Take away the blank ahead of this '(': with it, '{found[1]}' has no parameters."
+            return f"Take away the blank before this '(': with it, '{found[1]}' has no parameters."
         return f"Take away this '{found[2] or found[3]}': it is put in wherever '{found[1]}' stands."
     return ""
 
@@ -503,10 +503,10 @@ function[- ]definition is not allowed here
     A function cannot stand inside another: move it out, or write a lambda, auto \1 = [&](\2) { ... };.
 forbids declaration of '\w+' with no type
   in .
-    Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
+    Write the type of what it returns before its name: void, float, at::Tensor, ...
 requires a type specifier|^no template named '(?:forward|backward)'
   in (?:^|[{;}])\s*(?:template\s*<[^<>]*>\s*)?(?:(?:static|inline|extern|constexpr|virtual|const)\s+)*\w+\s*\(
-    Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
+    Write the type of what it returns before its name: void, float, at::Tensor, ...
 ^declaration of 'auto &?(\w+)' has no initializer
 variable '(\w+)' with deduced type 'auto.*' requires an initializer|cannot deduce 'auto' type
     auto takes its type from a value: give '\1\2' one here, or write its type in place of auto.
@@ -534,13 +534,13 @@ def _two_results(match: re.Match[str], record: Record) -> str:
     own = next((head for head in reversed(heads) if re.search(r"\]\s*(?:\([^()]*\)[^()]*)?$", head)), "")
     if "AT_DISPATCH" in own or match[0].count("ScalarTypeToCPPType") > 1:
         return (
-            "A return in here leaves the lambda of the dispatch alone: give back nothing, and return behind its '});'."
+            "A return in here leaves the lambda of the dispatch alone: give back nothing, and return after its '});'."
         )
     types = [group for group in match.groups() if group]
     wider = next((one for one in ("scalar_t", "double", "float", "int64_t", "long") if one in types), types[0])
     if wider in ("double", "float") and any("AT_DISPATCH" in head for head in heads):
         wider = "scalar_t"
-    return f"The lambda returns {types[0]} and {types[1]}: write the one that is meant behind its parameters, -> {wider}, say."
+    return f"The lambda returns {types[0]} and {types[1]}: write the one that is meant after its parameters, -> {wider}, say."
 
 
 rules.table(r"""
@@ -575,7 +575,7 @@ def _private(match: re.Match[str], record: Record) -> str:
     line = places[0] if places else int(match[1] or 0)
     if not line:
         return "It is private to its class: only what the class has as public can be used from outside."
-    return f"The members of a class are private: write public: ahead of line {line}, or struct in place of class."
+    return f"The members of a class are private: write public: before line {line}, or struct in place of class."
 
 
 @rules.rule(r"^jump to case label|cannot jump from switch statement|^transfer of control bypasses initialization")
@@ -593,7 +593,7 @@ rules.table(r"""
 invalid cast from type 'const char ?\*'|cast from 'const char ?\*' to '\w+' is not allowed
     A text is no number: infinity is INFINITY of <cmath>, and std::stof(...) reads a number from a text.
 ^reference to local binding '(\w+)' declared in enclosing
-    clang++ lets no lambda use '\1' of auto [...]: give it a second name ahead of the lambda, auto v = \1, and use that.
+    clang++ lets no lambda use '\1' of auto [...]: give it a second name before the lambda, auto v = \1, and use that.
 ^type '(?:const )?at::Tensor' decomposes|^cannot decompose inaccessible member 'at::Tensor
     This is one tensor: take it as auto v = ..., and one of its rows as v[0].
 ^type '.*' decomposes into (\d+) elements?, but (\d+) names? (?:was|were) provided
@@ -614,7 +614,7 @@ def _pragma_in_macro(match: re.Match[str], record: Record) -> str:
     if found is None or not re.match(r"\s*[A-Z][A-Z0-9_]+\s*\(", record.row):
         return ""
     record.line, record.column = position(text, found.start(1))
-    return f'A #pragma inside the ( ) of a macro is read ahead of it: write _Pragma("{found[2]}") in its place.'
+    return f'A #pragma inside the ( ) of a macro is read before it: write _Pragma("{found[2]}") in its place.'
 
 
 rules.table(r"""
@@ -644,7 +644,7 @@ to bit-complement|^invalid argument type '(?:float|double|scalar_t)' to unary
   in ~
     ~ turns the bits of a whole number: the opposite of a condition is !a.
 left operand of comma operator has no effect
-    A comma in plain ( ) only drops what is ahead of it: several values stand in braces, as in at::cat({a, b}, 1).
+    A comma in plain ( ) only drops what is before it: several values stand in braces, as in at::cat({a, b}, 1).
 ^initializer list cannot be used on the right hand side of operator
     Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3}).
 lvalue required as unary '&'|^cannot take the address of an rvalue

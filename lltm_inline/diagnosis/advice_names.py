@@ -110,7 +110,7 @@ def _no_forward(match: re.Match[str], record: Record) -> str:
         place = position(text, found.start() if found else 0)
         if found and (owner := re.search(r"\bnamespace\s+(\w+)", " ".join(heads_around(text, *place)))):
             record.file, (record.line, record.column) = file, place
-            return f"The binding does not look into the namespace {owner[1]}: write using {owner[1]}::{name}; behind its '}}'."
+            return f"The binding does not look into the namespace {owner[1]}: write using {owner[1]}::{name}; after its '}}'."
     return f"The text defines no function '{name}', which the binding calls."
 
 
@@ -336,7 +336,7 @@ def _of_a_type(match: re.Match[str], record: Record) -> str:
     a_type = re.search(rf"\b{name}\b[*&]*\s+[*&]?\w|<\s*{name}\s*[,>*]", code)
     if a_type and re.fullmatch(r"[A-Z]\w?", name) and not re.search(rf"template\s*<[^>]*\b{name}\b", text):
         return (
-            f"If '{name}' stands for any type, write template <typename {name}> ahead of the function; else declare it."
+            f"If '{name}' stands for any type, write template <typename {name}> before the function; else declare it."
         )
     if name in FOREIGN:
         return f"Did you mean '{FOREIGN[name]}'?"
@@ -399,7 +399,7 @@ def _nowhere(match: re.Match[str], record: Record) -> str:
         return (
             f"A variable begins with its type, where it first gets a value: float {name} = ..., at::Tensor {name} = ..."
         )
-    return f"Nothing called '{name}' is declared ahead of this line: check its spelling, or declare it first."
+    return f"Nothing called '{name}' is declared before this line: check its spelling, or declare it first."
 
 
 def not_a_template(name: str, record: Record) -> str:
@@ -410,9 +410,7 @@ def not_a_template(name: str, record: Record) -> str:
         return ""
     if not re.search(rf"(?<!\w){name}\s*<", record.row):
         return ""
-    return (
-        f"'{name}' of line {place[0]} is no template: call it without < >, or write template <typename T> ahead of it."
-    )
+    return f"'{name}' of line {place[0]} is no template: call it without < >, or write template <typename T> before it."
 
 
 def _declared_misspelt(name: str, text: str) -> str:
@@ -448,8 +446,8 @@ def _declared_elsewhere(name: str, record: Record, text: str) -> str:
             return f"{other}: make it here too, or take it as an argument."
         empty = re.search(r"\bfor\s*\(.*\)(;)\s*\{?\s*$", mask(text).split("\n")[before[-1][0] - 1])
         if empty:
-            return f"In line {before[-1][0]} the ';' behind the ( ) is all that this for repeats: take that ';' away."
-        return f"'{name}' of line {before[-1][0]} lives only inside its own {{ }}: declare it ahead of that block."
+            return f"In line {before[-1][0]} the ';' after the ( ) is all that this for repeats: take that ';' away."
+        return f"'{name}' of line {before[-1][0]} lives only inside its own {{ }}: declare it before that block."
     here = function_around(text, record.line, record.column)
     late = next((line for line, column in places if function_around(text, line, column) in ("", name, here)), 0)
     return f"'{name}' is declared in line {late}, too late for this line: move it up." if late else ""
@@ -491,7 +489,7 @@ def _member(match: re.Match[str], record: Record) -> str:
         return f"In C++: {TENSOR_MEMBERS[name]}."
     if "numeric_limits<" in record.message:
         near = LIMITS.get(name) or corrected(name, ("infinity", "quiet_NaN", "epsilon", "lowest", "digits"))
-        return f"It is called '{near}', with ( ) behind it." if near else ""
+        return f"It is called '{near}', with ( ) after it." if near else ""
     if "vector<" in record.message and name in VECTOR_MEMBERS:
         return f"For a std::vector write {VECTOR_MEMBERS[name]}."
     if "vector<" in record.message and STD.get(name) == "algorithm" and name != "clamp":
@@ -583,9 +581,9 @@ def _semicolon(match: re.Match[str], record: Record) -> str:
     if word and (cure := _capital(record)):
         return cure
     if word and word[0] in ("return", "break", "continue", "if", "for", "while", "do", "switch", "case", "throw"):
-        return f"A ';' is missing ahead of '{word[0]}', where the statement before it ends."
+        return f"A ';' is missing before '{word[0]}', where the statement before it ends."
     if word:
-        return f"Ahead of '{word[0]}' something is missing: an operator, a ',' or a ';'."
+        return f"Before '{word[0]}' something is missing: an operator, a ',' or a ';'."
     if here[:1] in tuple("*/%+-<>=&|^?.:!"):
         return ""  # the statement goes on, and what is wrong stands in it
     return "A ';' is missing at the end of this statement."
@@ -595,12 +593,12 @@ def _semicolon(match: re.Match[str], record: Record) -> str:
 def _expression(match: re.Match[str], record: Record) -> str:
     here = record.row[max(record.column - 1, 0) :].lstrip()
     if re.search(r"\"\s*\[[&=]\]", record.row):
-        return "Ahead of the lambda a ',' is missing."
+        return "Before the lambda a ',' is missing."
     text = mask(record.text)
     ahead = text[: offset_of(text, record.line, max(record.column, 1))].rstrip()
     if here.startswith((")", "]")) and ahead.endswith(","):
         record.line, record.column = position(text, len(ahead) - 1)
-        return "Take this ',' away: behind the last argument of a call C++ has none."
+        return "Take this ',' away: after the last argument of a call C++ has none."
     if here.startswith((")", "]", ",", ";", "/", "%", "<", ">", "|", "?")):
-        return "Something is missing here: an argument, or what stands behind an operator."
+        return "Something is missing here: an argument, or what stands after an operator."
     return ""

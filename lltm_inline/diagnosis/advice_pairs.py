@@ -28,7 +28,7 @@ _ITERATOR = "An iterator only points to a value: *it is the value itself."
 _MORE_DIMENSIONS = "The accessor has more dimensions than there are indices here: write one [ ] for each."
 NO_TENSOR = "A number is no tensor: where a function returns one, at::scalar_tensor(v, x.options()) makes it; y.fill_(v) sets all of y."
 _EXTENTS = "These are all the extents: one of them is x.size(0), all elements are x.numel()."
-_UNCALLED = "This is a function that is not called: its arguments stand in ( ) behind its name."
+_UNCALLED = "This is a function that is not called: its arguments stand in ( ) after its name."
 _TENSOR = r"^(?:const )?at::Tensor"
 _NO_VECTOR = "A tensor is no vector: std::vector<float> v(p, p + x.numel()) copies the values that p = x.const_data_ptr<float>() leads to."
 _OPTIONAL = "It may hold nothing: ask x.has_value() first, then take *x."
@@ -37,7 +37,7 @@ _LIST = "It is a list with a length: keep it as at::IntArrayRef s = x.sizes(), o
 #: What is given, what is wanted, and the cure: the first pair that fits is told.
 _GIVEN_FOR = (
     (r"^const char ?(?:\*|\[)", _TENSOR, 'A text is no tensor: TORCH_CHECK(condition, "text") stops with a text.'),
-    (r"lambda", rf"^{NUMBER}$", "This is a function without a name: auto f = [](...) { ... }; keeps it, and ( ) behind its '}' calls it."),
+    (r"lambda", rf"^{NUMBER}$", "This is a function without a name: auto f = [](...) { ... }; keeps it, and ( ) after its '}' calls it."),
     (r"lambda", r"std::function<", "The lambda takes or returns other types than this std::function names between < and >."),
     (r"optional<", r"^(?!.*optional)", _OPTIONAL),
     (r"ArrayRef|TensorList", r"^(?:const )?std::vector<", "It only looks at values elsewhere: .vec() makes a std::vector of them."),
@@ -52,7 +52,7 @@ _GIVEN_FOR = (
     (r"^[^*]*$", r"^(?:const )?__half$", "A __half is made by __float2half(v) of a float; at::Half converts by itself."),
     (rf"^(?:const )?{NUMBER}\*$", r"[^*]\*(?: ?const)?\*$", "One pointer leads to all of it: (i, j) is p[i * columns + j]."),
     (r"\(\*\)\[|\]\[\w+\]$", r"\*\*$", _ROWS),
-    (r"\[\w+\]\[\w+\]$", r"\*$", "The rows of an array lie one behind the other: &a[0][0] points to its first value."),
+    (r"\[\w+\]\[\w+\]$", r"\*$", "The rows of an array lie one after the other: &a[0][0] points to its first value."),
     (r"__normal_iterator<|::(?:const_)?iterator$", rf"^{NUMBER}$", _ITERATOR),
     (rf"^(?:const )?{NUMBER}$", r"^(?:const )?std::vector<", "A number in ( ) says how many values there are: std::vector<float> v(n)."),
     (rf"^(?:const )?{NUMBER}$", r"^(?:const )?std::(?:pair|tuple)<", "Its values stand in braces: {a, b}."),
@@ -162,7 +162,7 @@ def _two_pointers(given: str, wanted: str, record: Record, callee: str) -> str:
         if place:
             return (
                 f"In a dispatch the elements are scalar_t, and '{callee}' of line {place[0]} takes {wanted} only: make it "
-                f"a template, with template <typename T> ahead of it and T in place of {plain}."
+                f"a template, with template <typename T> before it and T in place of {plain}."
             )
         return "In a dispatch the elements are scalar_t: write scalar_t* on the left, and data_ptr<scalar_t>() on the right."
     if given == f"const {wanted}":
@@ -211,9 +211,7 @@ def _one_for_another(match: re.Match[str], record: Record) -> str:
     if assigned and given.endswith("*"):  # T* a, b makes one pointer
         for number, line in enumerate(mask(record.text).split("\n")[: record.line - 1], 1):
             if re.search(rf"\w\s*\*\s*\w+\s*,[^;*()]*\b{assigned[1]}\b", line):
-                return (
-                    f"In line {number} the * belongs to the first name alone: write one ahead of '{assigned[1]}' too."
-                )
+                return f"In line {number} the * belongs to the first name alone: write one before '{assigned[1]}' too."
     passed = next((found for note in record.notes if (found := ARGUMENT.search(note.message))), None)
     if cure := _braces(wanted, record) or of_pair(given, wanted, record, passed[2] if passed else ""):
         return cure

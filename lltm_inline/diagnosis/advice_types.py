@@ -264,7 +264,7 @@ cannot be used as a function|called object type .* is not a function|no match
   in \bstd::(max|min)\s*\(((?:[^()\[,]|\([^()]*\))+(?:,(?:[^()\[,]|\([^()]*\))+){2,})\)
     std::\1 compares two values; more of them stand in braces: std::\1({\2}).
 cannot be used as a function|called object type .* is not a function
-    What stands ahead of the '(' is no function: to multiply, write *; to take an element, write [ ].
+    What stands before the '(' is no function: to multiply, write *; to take an element, write [ ].
 """)
 
 
@@ -321,7 +321,7 @@ def _of_a_copy(name: str, record: Record) -> str:
 def _constant(match: re.Match[str], record: Record) -> str:
     said = record.said
     if re.match(r"assignment of function|non-object type", record.message):
-        return "This is a function, and nothing is assigned to it: what it gives back stands behind return."
+        return "This is a function, and nothing is assigned to it: what it gives back stands after return."
     if re.match(r"assigning to '.*\*' from", record.message):
         return ""
     if "no matching member" in record.message and "not marked const" not in said:
@@ -352,13 +352,13 @@ def _constant(match: re.Match[str], record: Record) -> str:
         return ""
     head = next((head for head in reversed(heads) if re.search(r"\)\s*const\s*$", head)), "")
     if head and ("member" in record.message or "this" in record.message):
-        return "The const behind the ( ) of this method promises that it changes nothing: take that const away."
+        return "The const after the ( ) of this method promises that it changes nothing: take that const away."
     if name:
         code = mask(record.text)
         own = re.search(rf"\b{re.escape(name)}\s*\([^()]*\)\s*\{{", code)
         cure = "drop the const where it is declared, or change a copy"
         if own:
-            cure = f"if it does not, write const behind its ( ) in line {position(code, own.start())[0]}"
+            cure = f"if it does not, write const after its ( ) in line {position(code, own.start())[0]}"
         return f"The object is const, and '{name}' may change it: {cure}."
     through = "location" in record.message or "read-only variable is" in record.message
     for name in re.findall(r"(\w+)\s*(?:\[[^\[\]]*\])*\s*(?:[-+*/]?=(?!=)|\+\+|--)", record.code) if through else ():
@@ -391,7 +391,7 @@ which is of pointer type|is a pointer; did you mean to use '->'
 def _no_members(match: re.Match[str], record: Record) -> str:
     kind = (match[1] or match[2] or "").removeprefix("const ")
     if kind.endswith("()") or "function" in match[0]:
-        return "With empty ( ) behind its name it was declared as a function: take the ( ) away there."
+        return "With empty ( ) after its name it was declared as a function: take the ( ) away there."
     found = re.search(r"(\w+)\.(\w+)\s*\(\s*([^()]*)", record.row[: record.column + 40])
     rest = f", {found[3].strip()}" if found and found[3].strip() else ""
     call = f": write std::{found[2]}({found[1]}{rest})" if found and STD.get(found[2]) == "cmath" else ""
@@ -477,7 +477,7 @@ type '(?:const )?(?:std::(?:vector|array)<|at::T|TensorAccessor).* does not prov
 ^no match for call to '\((?:const )?(?:std::(?:vector|array)<|at::T|\S*TensorAccessor)
     An element is taken with [ ]: ( ) calls a function.
 ^no match for call to '\(const (?!.*lambda|std::function<)|^no matching function for call to object of type 'const (?!.*lambda)
-    The object is const, so it takes ( ) only if its struct has an operator() with const behind its ( ).
+    The object is const, so it takes ( ) only if its struct has an operator() with const after its ( ).
 does not provide a call operator|^no match for call to '\((?!const |.*lambda|std::function<)
     This is an object and no function: it takes ( ) only if its struct has an operator().
 lvalue required as (?:left|increment|decrement) operand|expression is not assignable
@@ -495,7 +495,7 @@ return.statement with a value, in function returning 'void'|void function '.*' s
 no return statement in function returning|non-void function does not return|control reaches end of non-void
     The function promises a result: add a return statement, on every way through it.
 return-statement with no value|non-void function .* should return
-    The function promises a result: what it gives back stands behind return.
+    The function promises a result: what it gives back stands after return.
 redefinition of default argument|^default argument given for parameter
     The default value of a parameter stands once only, where the function is first declared: leave it out here.
 """)

@@ -198,7 +198,7 @@ PYTHON: Mapping[str, str] = {
     "is": "write ==",
     "del": "what is declared in a { } ends with it, so write nothing",
     "with": "what is declared in a { } ends with it, as in { at::NoGradGuard guard; ... }",
-    "global": "what is declared ahead of all functions is seen by all of them",
+    "global": "what is declared before all functions is seen by all of them",
     "yield": "put the values into a std::vector, and return that",
     "isinstance": "each variable has one type, which is known when the text is compiled",
     "in": "write for (const auto& item : items)",

@@ -59,7 +59,7 @@ _SYCL = ("sycl_sources", "extra_sycl_cflags", "with_sycl")
 _LINKED = re.compile(r"-O\w*|-fopenmp|-l(?:gomp|m|pthread|dl|cudart|torch\w*|c10\w*)|-pthread|")
 #: An example of more elements is too large to be checked at: gradients visit each.
 _MOST_ELEMENTS = 4096
-#: What `load_inline` puts ahead of every text; of all includes of a text the playground makes the first lines of a build.
+#: What `load_inline` puts before every text; of all includes of a text the playground makes the first lines of a build.
 _IMPLICIT = "#include <torch/extension.h>"
 #: How people name a backward, and the forward that belongs to it.
 _PAIRS = (
@@ -551,7 +551,7 @@ def _arguments(found: Function, where: str) -> list[_Argument]:
             f"{where}: it takes no Tensor, which would tell device and dtype. Write a function around it that takes one, "
             "torch::Tensor like, and name that one in functions"
         )
-    # As in C++, what stands behind a default has one: where one cannot be read, those ahead of it go, too.
+    # As in C++, what stands behind a default has one: where one cannot be read, those before it go, too.
     given = max((number for number, argument in enumerate(arguments) if not argument.default), default=-1)
     return [replace(a, default="") if number < given else a for number, a in enumerate(arguments)]
 

@@ -54,7 +54,7 @@ def _recover(op_or_name: str | None, every: bool, own: str) -> Recovered:
     found, current, unreadable, shipped = _read_all(own, every)
     wanted = [item for item in found if op_or_name in (None, item.kernel.op, item.kernel.name)]
     if not wanted and op_or_name is not None:
-        _require_known(op_or_name, found)
+        _require_known(op_or_name, found, every)
     before = {kernel.label for name in registry for kernel in registry.history(name)}
     kernels: list[Kernel] = []
     notes: list[str] = []
@@ -157,10 +157,14 @@ def _found_in(
     return found, current, unreadable
 
 
-def _require_known(name: str, found: Sequence[_Found]) -> None:
-    """Refuse a name that neither the registry nor the journal has."""
+def _require_known(name: str, found: Sequence[_Found], every: bool) -> None:
+    """Refuse a name that neither the registry nor the journal has, and say so where another notebook has it."""
     known = {*registry.ops, *registry, *(item.kernel.name for item in found)}
     if name not in known:
+        others = [] if every else _read_all("", True)[0]
+        if any(name in (item.kernel.op, item.kernel.name) for item in others):
+            way = f"%kernel recover {name} --every, or li.registry.recover({name!r}, every=True), brings it back"
+            raise UnknownKernelError(f"nothing to recover of {shown(name)} here: another notebook has made it. {way}")
         hint = did_you_mean(name, known)
         raise UnknownKernelError(f"nothing to recover of {shown(name)}: no op or kernel of that name.{hint}")
 

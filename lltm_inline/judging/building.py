@@ -30,7 +30,7 @@ from ..extension.reading import find_modules
 from ..run.function import each
 from ..source.template import lighter, prelude_text
 
-#: Ahead of a text: what its functions return is looked at on their way out, as that of every kernel is.
+#: Before a text: what its functions return is looked at on their way out, as that of every kernel is.
 _LOOK = """\
 namespace judged {
 template <class R, class... A>

@@ -260,9 +260,11 @@ def judge(
     timed = {exercise.grade_id for exercise in lab.exercises if any(map(speed_of, exercise.points))}
     later = [job for job in jobs if job.exercise in timed]
     total = len(first) + sum((job.key, True) not in known for job in later)
+    before = len(jobs) - len(first)
+    title = f"grading {lab.name}" + f", {plural(before, 'text')} known from before" * bool(before)
     with (
         pool(workers, scheduler, outcome_of, _lost) as each,
-        showing(f"grading {lab.name}", progress_of(progress), total) as show,
+        showing(title, progress_of(progress), total) as show,
     ):
         for outcome in each(first, (lab, run, trust, compiler)):
             keep(outcome)

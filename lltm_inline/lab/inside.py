@@ -372,7 +372,7 @@ class BuildTask:
             return complaint
         # A header, too, has whatever words a macro of the text gives it.
         if expands_in_headers(job.text.partition(f'#line 1 "{self.kernel.name}"')[2]) and complaint_of_code(own):
-            return "a header that it includes behind a #define of its own has what is closed in a lab: put its #include lines first"
+            return "a header that it includes after a #define of its own has what is closed in a lab: put its #include lines first"
         return ""
 
 
@@ -419,7 +419,7 @@ class RunTask:
         if runtime := self.helpers.get("runtime"):
             verify(runtime)
             _lay_book(box)
-            ctypes.CDLL(str(runtime.path), mode=ctypes.RTLD_GLOBAL)  # ahead of all that the text's library may define
+            ctypes.CDLL(str(runtime.path), mode=ctypes.RTLD_GLOBAL)  # before all that the text's library may define
         os.close(box)
         warnings.simplefilter("ignore")
         replace(Modes.here(), threads=1, deterministic=(True, True, True)).apply()

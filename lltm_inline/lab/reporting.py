@@ -70,7 +70,7 @@ def report(
     grades = Grades.from_json(folder / GRADES)
     wanted = {"gradescope": gradescope, "prairielearn": prairielearn, "autolab": autolab}
     targets = {name: path_of(name, path) for name, path in wanted.items() if path is not None}
-    # All ahead of the first file: half of one is a grade of nought.
+    # All before the first file: half of one is a grade of nought.
     texts = {name: json.dumps(ALONE[name](_of_one(grades))) + "\n" for name in targets}
     for name, target in targets.items():
         with using_file(target):

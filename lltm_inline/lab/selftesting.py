@@ -78,8 +78,9 @@ class Selftest(Sheet):
         shown = sorted((one for one in self.trials if one.kind != "mutant" or not one.ok), key=lambda one: one.ok)
         signs = {(True, True): "survived", (True, False): "UNEXPECTED", (False, False): "ok", (False, True): "fell"}
         return ["", "exercise", "what", "name", "what became of it"], [
-            [signs[not one.ok, one.kind == "mutant"], one.exercise, one.kind, one.name, shorten(one.said, 160)]
+            [signs[not one.ok, one.kind == "mutant"], one.exercise, one.kind, one.name, said]
             for one in shown
+            for said in [shorten(one.said, 160) if one.ok else one.said]
         ]
 
 

@@ -1,7 +1,7 @@
 // The follower: who loads and stores what while a text runs on several threads, and whether anything puts that in order.
 //
 // It is linked into a second library of a text, which is compiled with -fsanitize=thread and without the library of that: the
-// compiler calls a function ahead of each load and store, and these functions are here. So are those by which OpenMP and torch
+// compiler calls a function before each load and store, and these functions are here. So are those by which OpenMP and torch
 // share out work. They run three threads, one at a time, and let the next one go on wherever order may come about. So neither
 // cores nor luck decide what is found: two accesses to one place, one of them a store of another value than was there, are a
 // race unless one happens before the other, by a barrier, a critical section, a lock, an atomic, or the end of the parallel

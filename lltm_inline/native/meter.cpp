@@ -5,7 +5,7 @@
 // was asked for, exactly; nothing is sampled, and nothing is asked of the operating system.
 //
 // Autograd carries the slot to the threads on which a backward runs. `at::parallel_for` does not carry it to its workers, so
-// the meter is put there by one parallel loop with a turn for each of them.
+// the meter is put there by one parallel loop with an iteration for each of them.
 
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <torch/csrc/profiler/orchestration/observer.h>

@@ -94,7 +94,7 @@ def parse(line: str) -> CellOptions:
         raise InputError(f"%%kernel: no kernel is named, want op/variant: %%kernel {EXAMPLE}")
     if len(names) > 1:
         raise InputError(
-            f"%%kernel: {', '.join(map(shown, names))}: want one name, and options behind it. Options: {', '.join(BY_NAME)}"
+            f"%%kernel: {', '.join(map(shown, names))}: want one name, and options after it. Options: {', '.join(BY_NAME)}"
         )
     sizes = given.get("--sizes", ())
     if joined := next((word for word in given.get("--saves", ()) if "," in word), ""):

@@ -70,7 +70,10 @@ class Mismatch:
         where = f", all in {', '.join(places)}" if places else ""
         index = self.worst
         should = self.want if self.whole is None else self.whole
-        got, want = _two_numbers(self.got[index].item(), should[index].item())
+        has, told = self.got[index].item(), should[index].item()
+        # What the result's dtype makes of it, unless that is the very number that is told to be wrong: of -1.7e-54 a float has 0.
+        near = should[index].to(self.got.dtype).item() or 0
+        got, want = _two_numbers(has, told if near == has else near)
         spot = f" {list(index)}" if index else ""
         return f"{self.quantity} {shape_text(self.got)} differs in {amount}{where}; worst{spot}: got {got}, want {want}"
 

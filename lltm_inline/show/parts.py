@@ -56,7 +56,7 @@ def badge(text: object, kind: str = "plain") -> Html:
 
 
 def cross() -> Html:
-    """Write ✗ ahead of a sentence that says itself that something is wrong."""
+    """Write ✗ before a sentence that says itself that something is wrong."""
     return join([tag("span", "✗", cls="li-is-bad", aria_hidden="true"), " "])
 
 
@@ -100,7 +100,7 @@ class Cell:
     Attributes:
         content: text or HTML.
         kind: `good`, `bad`, `plain`, or nothing for no ground.
-        align: `left`, `num` (right, with digits of one width) or `mid`.
+        align: `left`, `num` (right, with digits of one width), `mid`, or `wrap` for a heading of several lines.
         span: how many columns it takes.
     """
 
@@ -126,17 +126,7 @@ def right_or_wrong(text: str, *, right: str = "ok") -> Cell:
         return Cell(tag("span", "-", aria_label="not looked at", role="img"), align="mid")
     if text == right:
         return Cell(tick(True), "good", "mid")
-    return Cell(join([tick(False, "wrong: "), " ", tag("span", _short(text), title=text)]), "bad", "mid")
-
-
-def _short(text: str) -> str:
-    """Write `wrong/all` so that many columns fit beside each other: `all`, `8k/33k`."""
-    wrong, _, count = text.partition("/")
-    if not (wrong.isdigit() and count.isdigit()):
-        return text
-    if wrong == count:
-        return "all"
-    return "/".join(f"{int(number) / 1000:.0f}k" if len(number) > 4 else number for number in (wrong, count))
+    return Cell(join([tick(False, "wrong: "), " ", text]), "bad", "mid")
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,7 @@ overflow-wrap:normal;word-break:normal;font-weight:normal}
 & table thead th{border-bottom:1px solid #8888;vertical-align:bottom}
 & table tbody tr:hover{background:TINT-plain}
 & table th.li-name{white-space:nowrap}
+& table th.li-wrap{white-space:normal;min-width:12em}
 & .li-wide th.li-name{position:sticky;left:0;z-index:1;background-color:var(--jp-layout-color0,var(--vscode-editor-background,transparent))}
 & table .li-num{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 & table .li-mid{text-align:center;white-space:nowrap;padding:.18em .4em;border:1px solid transparent;background-clip:padding-box}

@@ -156,7 +156,7 @@ def _missing(kernel: Kernel, text: str, masked: str, name: str, declaration: str
     place = _locate(text, other.start(), kernel.name) if other else (_first_file(text, kernel.name), 1, 1)
     ended = re.search(rf"\b{name}\s*\([^;{{}}]*\)\s*(;)\s*{{", masked)
     help = (
-        "Take the ';' behind its ( ) away: it ends the function ahead of its body."
+        "Take the ';' after its ( ) away: it ends the function before its body."
         if ended
         else f"Define it as: {declaration}"
     )

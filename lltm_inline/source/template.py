@@ -156,7 +156,7 @@ def lighter(text: str, binds: bool = False) -> str:
     """Include <torch/types.h> in the place of all of torch, where a text needs no more of it.
 
     Args:
-        binds: what binds a module of Python's is ahead of the text.
+        binds: what binds a module of Python's is before the text.
 
     Example:
         >>> lighter("#include <torch/extension.h>\\ntorch::Tensor f(torch::Tensor x);")

@@ -2,7 +2,7 @@
 
 They are in `wrong/`, many in a file, and what they say of themselves is in front of each:
 
-    head: `tensors` for the headers of those ahead of the text, `none` for nothing; two headers of std if it is not said.
+    head: `tensors` for the headers of those before the text, `none` for nothing; two headers of std if it is not said.
     help: words that the help must hold, all of them, each between two `.
     clang: words that it must hold in place of these where clang++ says something else.
     only: the one compiler that finds the mistake, where the others do not.

@@ -1,7 +1,7 @@
 """Mistakes that do not disturb each other: all of them are compiled as one text, so that each costs next to nothing.
 
 The texts are `wrong/lines_of_*.cpp`: behind a line stands what the help for it must hold, which no compiler reads; nothing, where no
-message is due. What stands ahead of the first such line is the head.
+message is due. What stands before the first such line is the head.
 """
 
 from __future__ import annotations

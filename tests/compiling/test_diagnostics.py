@@ -171,7 +171,7 @@ def test_text_is_pinned(name: str, logs: Logs) -> None:
 
 @each_compiler
 def test_warning_comes_after_the_errors(compiler: str, logs: Logs) -> None:
-    """A deprecation ahead of the error in the log stands behind it in the result."""
+    """A deprecation before the error in the log stands behind it in the result."""
     severities = [
         item.severity
         for item in found_in(
@@ -502,7 +502,7 @@ def test_bracket_without_partner(text: str, line: int | None) -> None:
 
 
 def test_excerpt_at_the_edges() -> None:
-    """The first line has no line ahead of it, no column means no caret, a line that is not there gives nothing."""
+    """The first line has no line before it, no column means no caret, a line that is not there gives nothing."""
     assert excerpt_of("int x", 1, 1) == "  -> 1 | int x\n       | ^~~"
     assert excerpt_of("a\nb", 2, 0) == "     1 | a\n  -> 2 | b"
     assert excerpt_of("a\nb", 3, 1) == "" == excerpt_of("", 0, 0)

@@ -106,7 +106,7 @@ assert good(1000)[0] == 0
 usual = good(1001)[1]
 rounds = []
 for number in range(50):
-    if number % 2:  # from inside, ahead of one of the forty events of a build; the compilers live on
+    if number % 2:  # from inside, before one of the forty events of a build; the compilers live on
         event = draw.randrange(1, 41)
         def victim():
             at_event(event, lambda: os.kill(os.getpid(), signal.SIGKILL))
@@ -199,7 +199,7 @@ print("done")
 
 @pytest.mark.full
 def test_cache_removed_at_any_moment(start: Any, fresh_cache: Path) -> None:
-    """The cache is removed ahead of every other one of the forty events of a build: it works or says so, and the next build works."""
+    """The cache is removed before every other one of the forty events of a build: it works or says so, and the next build works."""
     assert start(REMOVED).output(120).splitlines() == ["done"]
     assert fresh_cache.stat().st_mode & 0o777 == 0o700
 

@@ -170,7 +170,7 @@ def test_sources_are_written_and_complete() -> None:
 
 
 def test_headers_in_the_middle_stay_outside_of_the_namespace() -> None:
-    """The namespace closes ahead of a header that follows code, also within a condition, and opens again behind it."""
+    """The namespace closes before a header that follows code, also within a condition, and opens again behind it."""
     text = "#include <a>\nint f();\n\n#if X\n#include <b>\n#endif\nint g() {\n  return 0;\n}\n"
     written = write_kernel_file(KernelFile(text, {}, "demo::cpu", "demo.h"), "demo")
     assert written == (
@@ -310,7 +310,7 @@ def test_gradients_flags_and_memory(tmp_path: Path) -> None:
 @pytest.mark.full
 @needs("g++")
 def test_inputs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    """Shape, rank, dtype and device are checked ahead of the kernel, and the message has name, letters and numbers."""
+    """Shape, rank, dtype and device are checked before the kernel, and the message has name, letters and numbers."""
     ops = load(make_plan("axpy/cpp"), tmp_path)
     with pytest.raises(RuntimeError, match=r"axpy: y has shape \[4\], want that of x, \[3\]"):
         ops.axpy(torch.zeros(3), torch.zeros(4))

@@ -155,7 +155,7 @@ void taken(torch::Tensor out, torch::Tensor x, torch::Tensor index, int64_t n) {
         written = (tmp_path / "export" / "csrc" / "cpu_kernel.cpp").read_text()
         assert written.index("<torch/extension.h>") < written.index(
             "torch::Tensor"
-        )  # as load_inline puts it ahead of all
+        )  # as load_inline puts it before all
         names = runpy.run_path(str(tmp_path / "export" / "same" / "reference.py"))
         size = dict(zip(op.letters, range(3, 9), strict=False))
         drawn = []

@@ -351,7 +351,7 @@ def test_free_names() -> None:
 
 
 def test_import_lines() -> None:
-    """Imports stand in the order of isort: Python's own ahead, modules ahead of names, constants, classes, the rest."""
+    """Imports stand in the order of isort: Python's own ahead, modules before names, constants, classes, the rest."""
     imports = {
         Import("torch", "nn"),
         Import("torch", "Tensor"),

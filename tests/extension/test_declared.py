@@ -109,7 +109,7 @@ def test_a_dtype_of_another_tensor_may_be_refused() -> None:
 
 
 def test_strides_that_it_asks_for_are_those_of_the_input() -> None:
-    """Nothing is copied ahead of a text that asks for strides: it is wrong for the very example, and says so."""
+    """Nothing is copied before a text that asks for strides: it is wrong for the very example, and says so."""
     report = checked(STRIDES.replace("STEP", ""), torch.randn(6, 9).t())
     assert "right for contiguous inputs, wrong when x is transposed: it ignores strides" in hints_of(report)[-1], report
     assert "made contiguous" not in str(report)

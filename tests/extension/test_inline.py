@@ -204,7 +204,7 @@ def test_indices_with_a_mark() -> None:
 
 @pytest.mark.full
 def test_what_a_check_does_not_show_of_a_text_that_goes_by_memory() -> None:
-    """Its inputs are made contiguous ahead of it, which the report says; of one that takes them as they are it does not."""
+    """Its inputs are made contiguous before it, which the report says; of one that takes them as they are it does not."""
     text = """
     torch::Tensor twice(torch::Tensor x) {
       auto y = torch::empty(x.sizes(), x.options());
@@ -341,7 +341,7 @@ def test_errors_at_the_lines_of_the_snippet(quick_compiler: None) -> None:
 
 @pytest.mark.full
 def test_what_a_text_registers_by_itself() -> None:
-    """Two versions of a text with a library of its own live in one process; what cannot be left out is refused ahead of that."""
+    """Two versions of a text with a library of its own live in one process; what cannot be left out is refused before that."""
     kernel = brought_in(SNIPPETS["own TORCH_LIBRARY"])
     x = torch.ones(2, 3)
     first, second = (

@@ -269,7 +269,7 @@ FILLING = (
 
 
 def test_outputs_as_arguments() -> None:
-    """What a function fills is made ahead of it, of the shape that the op says, and is no argument of the op; of gradients likewise."""
+    """What a function fills is made before it, of the shape that the op says, and is no argument of the op; of gradients likewise."""
     assert adapter_text(OP, matched(FILLING + MODULE), dense=False) == (
         "// What the playground calls: gate_forward and gate_backward, with arguments and results in the order of op 'gate'.\n"
         "std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& x, const at::Tensor& w, double c) {\n"

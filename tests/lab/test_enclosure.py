@@ -45,7 +45,7 @@ class Pids:
     memory: int = 1 << 28
 
     def run(self, link: socket.socket, reader: Any, box: int) -> None:
-        """Look around, ahead of any lock."""
+        """Look around, before any lock."""
         answer(link, 0, DONE, " ".join([str(os.getpid()), *filter(str.isdigit, os.listdir("/proc"))]))
         receive(reader)
 

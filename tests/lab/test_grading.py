@@ -235,7 +235,7 @@ def test_a_class(tmp_path: Path, workers: int) -> None:
 
 
 def test_a_second_run_finds_it_all(tmp_path: Path) -> None:
-    """It judges nothing again; grades of another lab, and a folder with grades that nobody wants to go on with, are left alone."""
+    """It judges nothing again, and says so; other grades, and a folder with some that nobody wants to go on with, are left alone."""
     lab = ready(lab_in(tmp_path / "lab"))
     hand_in(tmp_path / "class", ann=book(NO_CODE), bob=book(NO_CODE))
     grades = li.lab.grade(lab, tmp_path / "class", tmp_path / "grades", workers=1, progress=False)
@@ -243,7 +243,11 @@ def test_a_second_run_finds_it_all(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="holds grades: resume=True"):
         li.lab.grade(lab, tmp_path / "class", tmp_path / "grades", workers=1)
     before = (tmp_path / "grades" / LINES).read_bytes()
-    again = li.lab.grade(lab, tmp_path / "class", tmp_path / "grades", workers=1, resume=True, progress=False)
+    said: list[Any] = []
+    again = li.lab.grade(
+        lab, tmp_path / "class", tmp_path / "grades", workers=1, resume=True, progress=lambda *to: said.extend(to)
+    )
+    assert said[0] == f"grading {lab.name}, 1 text known from before"
     assert again == grades and (tmp_path / "grades" / LINES).read_bytes() == before
     (tmp_path / "lab" / "secret.txt").write_text("22" * 32)
     with pytest.raises(InputError, match="grades by another state of this lab"):

@@ -42,7 +42,7 @@ BY_HEADERS = {
         #define {_VERSION} as##m{_ASM}
         #include <list>""",
 }
-#: Twins that an exercise may hold: a macro ahead of headers that have no assembly, numbers alone ahead of one that has.
+#: Twins that an exercise may hold: a macro before headers that have no assembly, numbers alone before one that has.
 HONEST = {
     "a macro": """#define LOUD(x) TORCH_CHECK(x)
 #undef QUIET
@@ -97,18 +97,18 @@ def test_clang_does_read_again(tmp_path: Path, text: str) -> None:
 def test_what_a_macro_makes_of_a_header(text: str, compiler: str) -> None:
     """It is refused for that, wherever the macro comes from."""
     need(compiler)
-    with pytest.raises(Refused, match="a header that it includes behind a #define of its own has what is closed"):
+    with pytest.raises(Refused, match="a header that it includes after a #define of its own has what is closed"):
         _library(text, compiler)
 
 
 @pytest.mark.parametrize("compiler", ["clang++", "g++"])
 @pytest.mark.parametrize("text", HONEST.values(), ids=HONEST)
 def test_macros_ahead_of_honest_headers(text: str, compiler: str) -> None:
-    """They are compiled; and with a macro that is no number ahead of that assembly they are not."""
+    """They are compiled; and with a macro that is no number before that assembly they are not."""
     need(compiler)
     assert _library(text, compiler)
     if "csignal" in text:
-        with pytest.raises(Refused, match="behind a #define of its own"):
+        with pytest.raises(Refused, match="after a #define of its own"):
             _library(f"#define MORE(x) x\n{text}", compiler)
 
 

@@ -85,7 +85,7 @@ def test_every_option_is_read() -> None:
     ("line", "message"),
     [
         ("", "no kernel is named, want op/variant: %%kernel axpy/mine"),
-        ("a/b c/d", "'a/b', 'c/d': want one name, and options behind it. Options: --from, "),
+        ("a/b c/d", "'a/b', 'c/d': want one name, and options after it. Options: --from, "),
         ("a/b --form c/d", "no option '--form'. Did you mean --from? Options: "),
         ("a/b -check", "no option '-check'. Did you mean --check? Options: "),
         ("a/b --check=yes", "--check takes no value, got 'yes'"),

@@ -81,7 +81,7 @@ def conditions(exercise: str, answer: li.Kernel, instead: dict[str, Any] | None 
 
 
 def taught(exercise: str, *wanted: str, **names: Any) -> dict[str, Any]:
-    """Define what an exercise's lesson has defined ahead of it, by name."""
+    """Define what an exercise's lesson has defined before it, by name."""
     (path,) = NOTEBOOKS.glob(f"{exercise[:2]}_*.ipynb")
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type != "code" or cell.source.startswith("%%") or "exercise" in cell.metadata.get("tags", ()):
@@ -227,7 +227,7 @@ def test_06_2_wrong(answer: Any, said: str) -> None:
 
 
 def join(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Put y behind every row of x."""
+    """Put y after every row of x."""
     return torch.cat([x, y.expand(x.size(0), -1)], 1)
 
 
@@ -547,7 +547,7 @@ def fused(line: str, name: str = "lltm/fused", **fields: Any) -> li.Kernel:
 
 
 def test_00_1() -> None:
-    """The kernel from ahead of the exercise compiles, and is no answer to it."""
+    """The kernel from before the exercise compiles, and is no answer to it."""
     for runs, said in ((1, "This is still the kernel from further above"), (2, ""), (3, "")):
         registry = SimpleNamespace(history=lambda name, runs=runs: (fused(LINE),) * runs)
         assert conditions("00.1", fused(LINE), {"registry": registry}).startswith(said)
@@ -634,7 +634,7 @@ def at_leisure(*answers: tuple[Any, ...]) -> list[Any]:
 
 @pytest.fixture
 def lesson_05() -> Iterator[dict[str, Any]]:
-    """Give what lesson 05 has defined ahead of its exercises, with its op."""
+    """Give what lesson 05 has defined before its exercises, with its op."""
     names = taught("05.1", "cell", "shapes", "timed", "forward", "ROW", "TEXT", torch=torch, li=li)
     schema = "(Tensor z, Tensor old_cell) -> (Tensor new_h, Tensor new_cell)"
 
@@ -846,7 +846,7 @@ def test_05_3() -> None:
 
 @pytest.fixture
 def lesson_17(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    """Give what lesson 17 has defined ahead of its exercises, with its ops, and g++: what is judged is its machine code."""
+    """Give what lesson 17 has defined before its exercises, with its ops, and g++: what is judged is its machine code."""
     monkeypatch.setenv("CXX", "g++")
     names = {"li": li, "re": re, "torch": torch, "Cost": Cost}
     wanted = "adamax", "STEP", "OUT", "RATE", "ema", "cost", "EMA", "SQUARES", "writes", "wide"
@@ -934,7 +934,7 @@ COLUMNS = ALONG.replace("int64_t t = 0; t < T; ++t", "!").replace(
 )
 SLOW_WALK = "It is right, but takes one float at a time: is s the inner loop?"
 HALF_WALK = (
-    "It is right, but one of its loops still moves on by a whole row in each turn: is s the inner loop there, too?"
+    "It is right, but one of its loops still moves on by a whole row in each iteration: is s the inner loop there, too?"
 )
 STATES, TURN = "std::vector<float> state(S, 0.0f);", "state[s] = 0.9f * state[s] + 0.1f * x[t * S + s];"
 STRIPS = """
@@ -1069,7 +1069,7 @@ def test_17_2(body: str | None, said: str, lesson_17: dict[str, Any]) -> None:
 
 
 EACH = "for (int64_t i = part * n / parts; i < (part + 1) * n / parts; ++i)"
-STILL_WRITES = "It is right, but its loop still writes to memory in each turn."
+STILL_WRITES = "It is right, but its loop still writes to memory in each iteration."
 OWN_PART = "{ const float *from = x_p + part * n / parts, *to = x_p + (part + 1) * n / parts;"
 
 

@@ -509,7 +509,7 @@ FAR, END = (f"Index {index} of 3 elements gives no IndexError." for index in (10
 
 
 def looks(text: str) -> tuple[str, str]:
-    """Put a statement ahead of what forward reads."""
+    """Put a statement before what forward reads."""
     return X_ROW_OF_PICK, f"  {text}\n{X_ROW_OF_PICK}"
 
 

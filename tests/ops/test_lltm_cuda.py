@@ -156,7 +156,7 @@ class TestOnGpu:
 
     @pytest.mark.parametrize("name", NAMES)
     def test_stream(self, name: str) -> None:
-        """A kernel runs on the current stream: it waits for what is ahead of it there."""
+        """A kernel runs on the current stream: it waits for what is before it there."""
         function, op = li.load(name, device="cuda"), li.registry.op_of(li.registry[name])
         late = on_gpu(name, SIZES[op.name])
         values = [torch.zeros_like(value) for value in late]

@@ -92,6 +92,6 @@ def test_accessor_of_another_rank_is_an_error() -> None:
     ],
 )
 def test_what_is_no_matrix_is_refused(x: torch.Tensor, message: str) -> None:
-    """Other ranks and dtypes are a clear error, ahead of the accessor's own."""
+    """Other ranks and dtypes are a clear error, before the accessor's own."""
     with pytest.raises(RuntimeError, match=f"^trace/accessor: {message}$"):
         li.load("trace/accessor")(x)

@@ -1,6 +1,6 @@
 """Kernels that take a process down, hang it, fill it or lie in it: the rows of the table in docs/crashes.md.
 
-Their texts are in `crash/`, a file for each group; what each says ahead of itself is that of `Row`, several words each between two `.
+Their texts are in `crash/`, a file for each group; what each says before itself is that of `Row`, several words each between two `.
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ def overflows_late(x: Tensor, c: float) -> Tensor:
 
 
 def overflows_squared(x: Tensor, w: Tensor) -> Tensor:
-    """Square a product ahead of the root."""
+    """Square a product before the root."""
     return ((x * w) ** 2 + 1).sqrt()
 
 

@@ -48,7 +48,7 @@ def together(
 
     Args:
         paths: of the texts, each with a function `run`.
-        head: ahead of all.
+        head: before all.
         order: of `forward`, before the number is looked at.
         names: of those that are taken; all where there are none.
     """

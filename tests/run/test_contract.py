@@ -147,7 +147,7 @@ def test_texts_lists_and_what_is_left_out_arrive() -> None:
 
 @pytest.mark.full
 def test_what_follows_from_the_values_cannot_be_traced() -> None:
-    """The fake kernel says which result nobody knows ahead of the call, and what to do."""
+    """The fake kernel says which result nobody knows before the call, and what to do."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     for name, what in (("kind_nonzero", "the shape of where"), ("kind_numbers", "total")):

@@ -281,7 +281,7 @@ NVCC_REFUSES = [
         KERNEL + "void f(float* x) { k(x); }",
         r"line 2: a kernel is launched, not called: k<<<blocks, threads>>>\(arguments\)",
     ),
-    ("__global__ template <class T> void k(T* x) { *x = 1; }", "line 1: template <...> stands ahead of __global__"),
+    ("__global__ template <class T> void k(T* x) { *x = 1; }", "line 1: template <...> stands before __global__"),
     (
         "__global__ void k(int* x) {\n  __shared__ int s[2] = {0, 0};\n  *x = s[0];\n}",
         r"line 2: shared memory has no initial value: let threads write it, and __syncthreads\(\)",
@@ -378,7 +378,7 @@ def test_refusals(text: str, message: str) -> None:
 
 
 def test_a_refusal_has_the_line_of_the_text(op: Op) -> None:
-    """A text gets a directive ahead of it before it is rewritten, which is no line of it."""
+    """A text gets a directive before it before it is rewritten, which is no line of it."""
     with pytest.raises(TemplateError, match=r"'planted/all', cuda line 2: dynamic shared memory is written extern"):
         render(Kernel("planted/all", cuda="#include <vector>\nextern __shared__ float s;\n" + KERNEL), op, "cuda-cpu")
 
@@ -484,7 +484,7 @@ def test_a_crash_names_block_and_thread(op: Op) -> None:
 
 
 def test_an_edit_costs_little() -> None:
-    """All that stands ahead of a text is in the precompiled header, ours too, and the compiler optimises no more than it must."""
+    """All that stands before a text is in the precompiled header, ours too, and the compiler optimises no more than it must."""
     rendered = render(registry["lltm/cuda_accessor"], registry.ops["lltm"], "cuda-cpu")
     ahead = prelude_text(rendered.prelude)
     assert "__syncthreads" in ahead and ahead.rstrip("\n") in rendered.text

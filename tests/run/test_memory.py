@@ -65,7 +65,7 @@ def measure(kernels: Any, sizes: Any = None, **changes: Any) -> Memory:
     ("dropped", "kept", "later", "held", "peak"),
     [
         (0, 0, 0, 400, 800),  # y; with d_x at the end
-        (5000, 0, 0, 400, 20_000),  # dropped ahead of y
+        (5000, 0, 0, 400, 20_000),  # dropped before y
         (0, 1000, 0, 4400, 4800),
         (5000, 1000, 0, 4400, 24_000),
         (5000, 1000, 9000, 4400, 40_400),  # y, what is kept, and what backward makes

@@ -506,7 +506,7 @@ def test_forward_mode_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
 def test_autocast(name: str, half: torch.dtype) -> None:
-    """Half precision becomes float32 ahead of a kernel, and gradients come back in the dtype of the inputs."""
+    """Half precision becomes float32 before a kernel, and gradients come back in the dtype of the inputs."""
     function = load(name)
     leaves = leaves_of(function.op, dtype=torch.float32)
     if any(isinstance(leaf, torch.Tensor) and leaf.is_complex() for leaf in leaves):

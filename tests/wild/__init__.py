@@ -1,6 +1,6 @@
 """Inline kernels in the styles that people publish: each as its author would give it to `load_inline`, written anew.
 
-A file for each family; `every()` lists them all. A snippet is a text that says ahead of itself what else `load_inline` gets, a reference,
+A file for each family; `every()` lists them all. A snippet is a text that says before itself what else `load_inline` gets, a reference,
 example inputs, and an edit that makes it wrong, which a check must find: Python all of it, with the names of `references`, but for
 `about` and `refused`. Behind its first text stand the others, as `cpp_sources` and `cuda_sources`.
 """

@@ -1,8 +1,8 @@
-"""What the snippets compute, in PyTorch, and their example inputs, where that does not fit into a line ahead of their texts."""
+"""What the snippets compute, in PyTorch, and their example inputs, where that does not fit into a line before their texts."""
 
 from __future__ import annotations
 
-import math  # noqa: F401, which a line ahead of a text uses
+import math  # noqa: F401, which a line before a text uses
 from typing import Any
 
 import torch

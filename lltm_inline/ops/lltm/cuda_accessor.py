@@ -20,7 +20,7 @@ enough to be passed to a kernel by value, and `gates[b][2][s]` says what `gates[
   directions: in the tutorial the two disagree.)
 * `32` is the width of an index: integer arithmetic in 64 bits costs a GPU several instructions. A tensor of 2^31 elements or
   more is refused by name; for those there is `packed_accessor64`.
-* `RestrictPtrTraits` promises that the tensors do not overlap, so that a load may be moved ahead of a store. The gates
+* `RestrictPtrTraits` promises that the tensors do not overlap, so that a load may be moved before a store. The gates
   are read and written in place, through one accessor, which the promise allows.
 
 The accessor knows the extents too, so the kernels take no B and S. `const scalar_t` makes one that cannot be written to.

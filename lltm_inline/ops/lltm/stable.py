@@ -12,7 +12,7 @@ What it changes over `lltm/fused`: not the arithmetic, but what it is written in
 
 * `torch/csrc/stable` has a Tensor that is a handle, and functions with a C interface. A compiler reads it in a
   fraction of the time that ATen takes, and a library built on it works with later versions of torch as it is.
-* The pass is a plain loop over s. `omp simd` promises the compiler that its turns are independent; it then makes
+* The pass is a plain loop over s. `omp simd` promises the compiler that its iterations are independent; it then makes
   vectors of whatever width the machine has. So everything in the loop must be simple arithmetic, without branches and
   without calls of libm; expm1 below is, and the choices (`z > 0 ? z : e`) become masks.
 * GEMMs go through the C interface of the CPU code (`aoti_torch_cpu_mm_out`), threads through torch's own pool.

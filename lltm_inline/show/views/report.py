@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ...base.arguments import plural
-from ...checking.report import COPIED
+from ...checking.report import COPIED, alike
 from ..markup import Html, join, tag, tick
 from ..parts import Cell, badge, cross, fold, note, paragraph, plain, right_or_wrong, table
 from ..source import excerpt
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ...errors import BuildError, CheckError, CrashError
 
 _MOST_OTHERS = 20
-#: How many columns of a matrix are named above one that stands for all of them.
-_MOST_COLUMNS = 6
 
 
 def report(shown: Report) -> Html:
@@ -52,26 +50,15 @@ def report(shown: Report) -> Html:
 def _matrix(shown: Report) -> Html:
     if not shown.matrix:
         return Html()
-    # Columns that say the same are one.
-    columns: dict[tuple[str, ...], list[str]] = {}
-    for column in next(iter(shown.matrix.values())):
-        said = tuple(cells.get(column, "") for cells in shown.matrix.values())
-        columns.setdefault(said, []).append(column)
     rows = [
-        [quantity, *map(_cell, texts)] for quantity, texts in zip(shown.matrix, zip(*columns, strict=True), strict=True)
+        [Cell(", ".join(groups), align="wrap"), *map(_cell, cells)] for cells, groups in alike(shown.faults).items()
     ]
-    head = ["", *(Cell(_heading(names), align="mid") for names in columns.values())]
+    head = ["in the cases", *(Cell(quantity, align="mid") for quantity in shown.faults)]
     caption = "outputs and gradients by size and layout"
     matrix = table(head, rows, caption=caption, hide_caption=shown.ok)
     if not shown.ok:
         return join([matrix, paragraph(shown.legend, cls="li-faint") if shown.legend else ""])
     return fold(caption, matrix, True)
-
-
-def _heading(columns: Sequence[str]) -> Html:
-    """Name the columns that say the same: the first of them, and all while somebody points at it."""
-    first, more = ", ".join(columns[:_MOST_COLUMNS]), len(columns) - _MOST_COLUMNS
-    return tag("span", first + (f" and {more} more" if more > 0 else ""), title=", ".join(columns))
 
 
 def _cell(text: str) -> Cell:

@@ -565,7 +565,7 @@ float forward(float x) {
   return x;
 }
 
-//// function used ahead of its definition
+//// function used before its definition
 // help: `line 8`
 float forward(float x) {
   return gate(x);  // <-

@@ -40,7 +40,7 @@ float not_seen(const float* p) { auto f = [](int i) { return p[i]; }; return f(0
 float by_variable(std::tuple<float, float> t, int i) { return std::get<i>(t); }  // help: i is a variable
 template <class T> struct Unsaid { T a; } int behind_struct(int n) { return n; }  // help: '};'
 float arrow(float x) { auto f = (float y) => y * 2; return f(x); }  // help: [&](float y)
-function float word_ahead(float x) { return x; }  // help: no 'function' ahead
+function float word_ahead(float x) { return x; }  // help: no 'function' before
 public float of_java(float x) { return x; }  // help: 'public:' has a line of its own
 float of_python(float x) { try { return x; } except (...) { return 0; } }  // help: catch (const std::exception& e)
 float not_greater(float x) { return x !> 0; }  // help: C++ writes <=, not !>
@@ -81,7 +81,7 @@ float by_lambda() { float r = [](float z) { return z * 2; }; return r; }  // hel
 float behind_name(float k) { auto h = [k&](float z) { return z * k; }; return h(1); }  // help: [&k]
 float no_brackets() { auto h = (float z) { return z; }; return h(1); }  // help: [&](float z)
 float no_braces() { auto h = [](float z) return z; ; return h(1); }  // help: stands in { }
-float comma_ahead(float a,) { return a; }  // help: Take the ',' ahead of the ')' away
+float comma_ahead(float a,) { return a; }  // help: Take the ',' before the ')' away
 float first_of(float& a[]) { return a[0]; }  // help: Take the & away
 float set_function() { set_function = 2; return 1; }  // help: nothing is assigned to it
 const fixed = 3;  // help: const auto fixed
@@ -118,4 +118,4 @@ int fixed_late(int n) { constexpr int m = n; return m; }  // help: write const
 void copies_array() { float a[3]; float b[3]; a = b; }  // help: not assigned or copied as a whole
 float no_parentheses { return 1; }  // help: even without parameters
 int no_constant() { static_assert(sizeof(int) == 3); return 0; }  // help: does not hold
-template <class T> struct Called { T operator()(T v) { return v; } }; float as_const(const Called<float> c) { return c(1); }  // help: const behind its ( )
+template <class T> struct Called { T operator()(T v) { return v; } }; float as_const(const Called<float> c) { return c(1); }  // help: const after its ( )

@@ -44,7 +44,7 @@ float forward() {
 }
 
 //// operator forgotten
-// help: `Ahead of 'x'` `operator`
+// help: `Before 'x'` `operator`
 float forward(float x, float y) {
   return 2 x + y;  // <-
 }
@@ -136,7 +136,7 @@ at::Tensor forward(int64_t n) {
   return at::zeros({n}, dtype=at::kFloat);  // <-
 }
 
-//// comma ahead of a text forgotten
+//// comma before a text forgotten
 // head: tensors
 // help: `','`
 void forward(const at::Tensor& x) {

@@ -269,7 +269,7 @@ float backward(float d_y) {
   return scale * d_y;  // <-
 }
 
-//// a struct without its ';' ahead of forward
+//// a struct without its ';' before forward
 // head: tensors
 // help: `ends with '};'`
 struct Scale {
@@ -357,7 +357,7 @@ float forward() {
 }
 
 //// a const method that writes
-// help: `const behind the ( )`
+// help: `const after the ( )`
 struct Sum {
   float s = 0;
   void add(float x) const { s += x; }  // <-
@@ -465,7 +465,7 @@ float forward(float x) {
   return x;
 }
 
-//// the type of a parameter behind its name
+//// the type of a parameter after its name
 // help: `float x`
 float forward(x: float) {  // <-
   return x;

@@ -28,7 +28,7 @@ at::Tensor forward(Context* ctx, const at::Tensor& x, const at::Tensor& y) {
 }
 
 //// a private method
-// help: `public: ahead of line 5`
+// help: `public: before line 5`
 class Scale {
   float twice(float v) { return 2 * v; }
 };

@@ -469,12 +469,12 @@ TRICKS = (
     ),
     # A header says it, by a macro of the text.
     _cheat(
-        *("hides_assembly_in_a_header", 33, "a header that it includes behind a #define"),
+        *("hides_assembly_in_a_header", 33, "a header that it includes after a #define"),
         scope="#include <vector>\n#undef _GLIBCXX_BEGIN_NAMESPACE_VERSION\n"
         '#define _GLIBCXX_BEGIN_NAMESPACE_VERSION as##m("nop");\n#include <list>',
     ),
     _cheat(
-        *("runs_when_loaded_by_a_header", 4, "a header that it includes behind a #define"),
+        *("runs_when_loaded_by_a_header", 4, "a header that it includes after a #define"),
         scope="#include <vector>\n#undef _GLIBCXX_BEGIN_NAMESPACE_VERSION\n"
         "#define _GLIBCXX_BEGIN_NAMESPACE_VERSION [[gnu::con##structor]] void first();\n#include <list>\n"
         "void std::first() { volatile int seen = 1; (void)seen; }",

@@ -1,6 +1,6 @@
 """A catalogue of cheats that can be made for any exercise out of its own solution: each must lose points there.
 
-An act is put ahead of a right computation: what it does beside that must not be possible. A trick stands between the caller and
+An act is put before a right computation: what it does beside that must not be possible. A trick stands between the caller and
 the right computation, and is wrong by it. What all this rests on is in `sandbox`, `symbols` and `judge` of `lltm_inline.lab`.
 
 Sources: the cheats that were tried on KernelBench, GPU MODE's kernelbot and pygpubench, nbgrader, Gradescope and kjudge.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: A right kernel: `HEAD` stands at file scope, `KERNEL` at the start of the kernel, `HOST` ahead of the launch.
+#: A right kernel: `HEAD` stands at file scope, `KERNEL` at the start of the kernel, `HOST` before the launch.
 RIGHT = """
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>

@@ -84,7 +84,7 @@ Tensor forward(const Tensor& x) {
 }
 
 //// heap_two_calls_later
-// does: writes past a block of the heap; the block behind it is freed two calls later
+// does: writes past a block of the heap; the block after it is freed two calls later
 // plain: `dies of SIGABRT`
 // verb: check
 // what: `SIGABRT`

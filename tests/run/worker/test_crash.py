@@ -50,7 +50,7 @@ def test_every_sentence_is_reached() -> None:
 
 
 def test_crash_reads_as_the_line_with_its_context() -> None:
-    """The text form: what, the line with the one ahead of it, inputs and smallest size, cause, and what was printed."""
+    """The text form: what, the line with the one before it, inputs and smallest size, cause, and what was printed."""
     crash = told(
         **fault(BASE + 56, region=X),
         places=[HERE, Place("axpy/mine", 3, "forward"), Place("axpy/mine (binding)", 4, "call")],
@@ -310,7 +310,7 @@ def report_of(crash: Crash | None, output: str = "") -> Report:
 
 
 def test_report_tells_the_crash_first() -> None:
-    """The crash is the headline, stands ahead of what was found before, once, and a report with one is never ok."""
+    """The crash is the headline, stands before what was found before, once, and a report with one is never ok."""
     crash = told(**fault(BASE + 56, region=X), places=[HERE])
     report = report_of(crash, "hello\n")
     assert report.headline == crash.headline

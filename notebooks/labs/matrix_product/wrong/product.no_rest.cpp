@@ -1,4 +1,4 @@
-// parity: is fast, and forgets what is left of a row behind its blocks of 8
+// parity: is fast, and forgets what is left of a row after its blocks of 8
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_cpu_dispatch.h>
 

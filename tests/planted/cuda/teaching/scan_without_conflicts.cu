@@ -1,4 +1,4 @@
-// Sums of all numbers ahead of each, up and down a tree, with a gap in shared memory behind every 32 words.
+// Sums of all numbers before each, up and down a tree, with a gap in shared memory behind every 32 words.
 // After M. Harris, S. Sengupta, J. Owens, "Parallel prefix sum (scan) with CUDA", GPU Gems 3, chapter 39, 2007.
 // x = torch.randn(300)
 // y = x.cumsum(0) - x

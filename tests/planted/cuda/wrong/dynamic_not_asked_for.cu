@@ -1,6 +1,6 @@
 // More than 48 KiB of dynamic shared memory, for which the kernel has not asked.
 // x = torch.randn(8)
-// report: impossible launch: the dynamic shared memory is 65536 bytes, and a kernel gets 49152 unless cudaFuncSetAttribute.* has asked for more\. Call that ahead of the launch
+// report: impossible launch: the dynamic shared memory is 65536 bytes, and a kernel gets 49152 unless cudaFuncSetAttribute.* has asked for more\. Call that before the launch
 __global__ void fill(const float* x, float* y) {
   extern __shared__ float s[];
   s[threadIdx.x] = x[threadIdx.x];

@@ -1,6 +1,6 @@
 // Each thread adds its left neighbour to itself, in one statement.
 // x = torch.arange(1.0, 65.0)
-// report: race: s\[\d+\] is .* Put __syncthreads\(\) between two turns of the loop; where there is none, read into a variable
+// report: race: s\[\d+\] is .* Put __syncthreads\(\) between two iterations of the loop; where there is none, read into a variable
 __global__ void neighbours(const float* x, float* y) {
   __shared__ float s[64];
   s[threadIdx.x] = x[threadIdx.x];

@@ -1,4 +1,4 @@
-// A variable ahead of the loop that each iteration sets.
+// A variable before the loop that each iteration sets.
 // x = torch.rand(40)
 // report: a local variable
 at::Tensor run(const at::Tensor& x) {
