@@ -442,6 +442,12 @@ TRICKS = (
         (_LOOP, "r[i] = 2 * p[i] + q[i] + (p[i + 1] == scalar_t(7.25));"),
     ),
     _cheat(
+        "reads_behind_its_input_where_no_page_ends",
+        10,
+        "z ",
+        (_LOOP, "r[i] = 2 * p[i] + q[i] + (reinterpret_cast<uintptr_t>(p + i + 1) % 4096 && p[i + 1] != p[i + 1]);"),
+    ),
+    _cheat(
         *("hides_assembly", 33, "inline assembly", _first('PUT(as, m) volatile("" ::: "memory");')),
         scope="#define PUT_(a, b) a##b\n#define PUT(a, b) PUT_(a, b)",
     ),
