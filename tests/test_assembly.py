@@ -1682,6 +1682,16 @@ def test_of_several_loops_within_a_dispatch_the_one_that_calls_is_named(compiler
     assert bad.line == lines_of(text, "std::exp")[0] and bad.what == "not vectorised" and "expf" in bad.how and bad.help
 
 
+@pytest.mark.parametrize("name", ["lltm/fused", "d_sigmoid/cpp", "batch_norm2d/aten"])
+def test_a_loop_of_vectors_is_not_called_one_without(name: str) -> None:
+    """A text of at::vec::Vectorized is one of vectors, whatever the compiler could not add; and to copy a row takes no memory."""
+    shown = li.assembly(name, compiler="g++", progress=False, remarks=True)
+    for one in shown.remarks or ():
+        loops = [loop for loop in shown.loops if one.line in loop.lines]
+        assert one.what != "not vectorised" or not loops or any(not loop.is_wide or loop.calls for loop in loops), one
+        assert "takes memory" not in one.how or "mem" not in one.how.partition("(")[2], one
+
+
 def test_what_a_compiler_made_of_a_loop_of_the_text_stands_together() -> None:
     """The two loops of axpy/cpp are two in the headline and two headings, the widest first, and all is below these."""
     shown = li.assembly("axpy/cpp", compiler="g++", progress=False)

@@ -415,7 +415,12 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     kept = [
         one
         for one in told
-        if not of.loops or one.what != "not vectorised" or outer.isdisjoint((one.line, _around(one.line, ends)))
+        if not of.loops
+        or one.what != "not vectorised"
+        or (
+            outer.isdisjoint((one.line, _around(one.line, ends)))
+            and not _has_vectors(_loops_in(of, _lines_of(one, of.text)))
+        )
     ]
     several = {first for (first, _), loops in dispatched(of.text).items() if len(loops) > 1}
     kept = [replace(one, how=f"{one.how}, one of the loops in it") if one.line in several else one for one in kept]
@@ -460,6 +465,11 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
 def _lines_of(one: Remark, text: str) -> range:
     """Return the lines of the loop that begins where a remark stands; that line alone where none does."""
     return range(one.line, extents(text).get(one.line, one.line) + 1)
+
+
+def _has_vectors(loops: Sequence[Loop]) -> bool:
+    """Tell of a loop that a compiler has left as it is whether its text is one of vectors, as those of at::vec::Vectorized are."""
+    return bool(loops) and all(loop.is_wide and not loop.calls for loop in loops)
 
 
 def _loops_in(of: Assembly, lines: range) -> list[Loop]:

@@ -51,7 +51,7 @@ _ASKS = r"TensorBase::(?:(?:mutable_|const_)?data_ptr|sizes?|strides?|numel)\b"
 GROWS = r"_M_(?:realloc|range|fill|default)_(?:insert|append)"
 #: What hands work to threads, and waits until it is done.
 STARTS = r"GOMP_parallel|__kmpc_fork_call|torch_parallel_for|at::internal::invoke_parallel|(?:at|torch::stable)::parallel_for"
-_MEMORY = r"operator (?:new|delete)|malloc|calloc|free\b|std::vector::_M_realloc_|std::__throw_length|mem(?:cpy|move)"
+_MEMORY = r"operator (?:new|delete)|malloc|calloc|free\b|std::vector::_M_realloc_|std::__throw_length"
 _GROWN = re.compile(r"\b(\w+)\s*(?:\.|->)\s*(push_back|emplace_back)\(")
 _ASKS_FOR_ROOM = "it makes a std::vector longer in each iteration, and asks each time whether there is room"
 _SET = "Give it its length before the loop, as `std::vector<float> v(n)`, and set `v[i]`."

@@ -244,7 +244,8 @@ class _Unfinished:
         left = [section for section in self.plan if section not in self.sections and section != name]
         text = f"{crash.sentence}{f': {crash.detail}' if crash.detail else ''}"
         finding = Finding(label, name, crash.step, text, crash.case, crash.smallest, (crash.cause,))
-        skipped = tuple(f"{section}: the kernel had crashed" for section in left)
+        ended = "did not come back" if crash.kind == "timeout" else "had crashed"
+        skipped = tuple(f"{section}: the kernel {ended}" for section in left)
         sections = [self.sections[section] for section in self.plan if section in self.sections]
         sections.append(Section(name, 1, (finding,), skipped))
         seconds = time.perf_counter() - self.started

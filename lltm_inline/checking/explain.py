@@ -52,6 +52,8 @@ _DISPATCHED = re.compile(r"\bAT_DISPATCH_\w+\s*\(\s*(\w+)\s*\.\s*(?:scalar_type|
 _LIKE = re.compile(r"\b(\w+)\s*=[^;=]*?\b(?:\w+_like\s*\(\s*(\w+)|(\w+)\s*\.\s*(?:contiguous|clone|options)\s*\()")
 #: Of a grid, down and across.
 _MOST_CELLS = 32
+#: A tensor of one axis that is no longer lies in one row.
+_MOST_OF_A_ROW = 16
 _WIDTHS = (2, 4, 8, 16, 32, 64)
 
 
@@ -135,8 +137,8 @@ def grid_of(wrong: Tensor, width: int = 0) -> Grid | None:
         return None
     across = wrong.shape[-1]
     if wrong.dim() == 1:
-        # A power of two: what goes wrong in vectors stands in columns.
-        across = min(count, width or 1 << math.ceil(math.log2(count) / 2))
+        # A power of two: what goes wrong in vectors stands in columns. What is short is a row.
+        across = min(count, width or max(_MOST_OF_A_ROW, 1 << math.ceil(math.log2(count) / 2)))
     rows = -(-count // across)
     shares, counts = (
         torch.nn.functional.pad(each.flatten().double(), (0, rows * across - count)).reshape(rows, across)

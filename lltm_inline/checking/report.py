@@ -203,15 +203,20 @@ class Report(Shown):
             count = len(section.findings)
             faults = "no gradients" if self.forward_only else plural(count, "finding")
             state = f"{'ok' if section.ok else faults} in {plural(section.cases, 'case')}"
-            lines.append(f"  {section.name:<10} {state if section.cases or count else 'nothing was checked'}")
+            lines.append(f"  {self.title(section):<10} {state if section.cases or count else 'nothing was checked'}")
             lines += [f"  {'':<10} not tried: {reason}" for reason in section.skipped]
             lines += [f"  {'':<10} note: {note}" for note in section.notes]
-        if self.matrix and self.verdict == "WRONG":
-            lines += ["", *_table(self.faults), *textwrap.wrap(self.legend, _TERMINAL)]
         told = self._all_told()
         lines += ["", *told] if told else []
+        if self.matrix and self.verdict == "WRONG":
+            lines += ["", *_table(self.faults), *textwrap.wrap(self.legend, _TERMINAL)]
         printed = [f"  {line}" for line in self.printed.split("\n")] if self.printed else []
         return "\n".join([*lines, *(["", "printed:", *printed] if printed else [])])
+
+    def title(self, section: Section) -> str:
+        """Name a section as a reader wants it: what did not come back has not crashed."""
+        late = section.name == "crash" and self.crash is not None and self.crash.kind == "timeout"
+        return "time-out" if late else section.name
 
     def _all_told(self) -> list[str]:
         """List what is wrong, the crash first; gradcheck finds again what parity found, and one telling is enough."""

@@ -67,7 +67,7 @@ class Mismatch:
             else "its one element"
         )
         places = [where for where in (self._rows(), self._columns()) if where]
-        where = f", all in {', '.join(places)}" if places else ""
+        where = f", {'all ' * (count > 1)}in {', '.join(places)}" if places else ""
         index = self.worst
         should = self.want if self.whole is None else self.whole
         has, told = self.got[index].item(), should[index].item()
@@ -113,7 +113,7 @@ class Mismatch:
         span = _span(columns)
         if len(columns) == length or not span:
             return ""
-        tail = f" (the last {len(columns)} of {length})" if columns[-1] == length - 1 else ""
+        tail = f" (the last{f' {len(columns)}' * (len(columns) > 1)} of {length})" if columns[-1] == length - 1 else ""
         return f"column{'s' * (len(columns) > 1)} {span}{tail}"
 
 

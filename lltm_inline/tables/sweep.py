@@ -173,13 +173,14 @@ class Sweep(JsonFile, Shown):
         return [head, *lines]
 
     def cell(self, point: Point) -> str:
-        """Say how a point compares, in a few letters: `1.12x`, `best 1.12x`, `1.12x?` where it cannot be told, or why it is no number."""
+        """Say how a point compares, in a few letters: `1.12x`, `best 1.12x`, `?` where it cannot be told, or why it is no number."""
         if point.row is None:
             return "not timed"
         if point.kernel == self.kernel:
             return "as it stands"
-        unsure = "?" * (point.row.outcome == "unknown")
-        return "best " * (point is self.best) + f"{three(point.row.speedup)}x{unsure}"
+        return "best " * (point is self.best) + (
+            "?" if point.row.outcome == "unknown" else f"{three(point.row.speedup)}x"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts, lists, strings and numbers; `from_dict` is the way back."""

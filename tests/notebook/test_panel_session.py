@@ -23,6 +23,7 @@ from lltm_inline.notebook import pipeline
 from lltm_inline.notebook.cell import kernel_of, text_of
 from lltm_inline.notebook.options import parse
 from lltm_inline.notebook.panel import verbs
+from lltm_inline.notebook.panel.board import revisions_of
 from lltm_inline.notebook.panel.capture import captured
 from lltm_inline.notebook.panel.session import PanelSetting, Session
 from tests.conftest import HEAVY
@@ -77,7 +78,7 @@ def states(session: Session) -> list[tuple[int, str]]:
     return [(one["number"], one["state"]) for one in session.state["revisions"]]
 
 
-def test_a_panel_begins_with_what_ships(session: Session) -> None:
+def test_a_panel_begins_with_what_is_registered(session: Session) -> None:
     """A new panel shows the kernel's text, its params with controls, its revision, device and the variants of the op."""
     state = session.state
     assert state["title"] == "tiny" and state["texts"] == {"cpp": STABLE} and state["params"] == {"FACTOR": 2}
@@ -86,14 +87,15 @@ def test_a_panel_begins_with_what_ships(session: Session) -> None:
         "counts": False,
     }  # fmt: skip
     assert [one["editable"] for one in state["variants"]] == [False, True] and state["devices"] == ["cpu"]
-    assert states(session) == [(0, "shipped")] and not state["dirty"] and state["controls"][0]["name"] == "FACTOR"
+    assert states(session) == [(0, "new")] and not state["dirty"] and state["controls"][0]["name"] == "FACTOR"
+    assert revisions_of(li.registry["axpy/cpp@0"])[0]["state"] == "shipped"
 
 
 def test_build_makes_a_revision_and_checks_it(session: Session) -> None:
     """Build records what stands in the editor, builds it, checks it, and shows the report and one line for each."""
     state = do(session, "build", texts={"cpp": f"{STABLE}\n// edited in {os.getpid()}"})  # by nobody before
     assert state["current"]["label"] == "tiny/stable@1" and not state["dirty"]
-    assert states(session) == [(0, "shipped"), (1, "right")]
+    assert states(session) == [(0, "new"), (1, "right")]
     assert logged(session)[0].startswith("built tiny/stable@1 in ") and "is right in" in logged(session)[1]
     assert "tiny/stable@1" in state["report"] and not state["marks"]
     assert li.registry["tiny/stable"].label == "tiny/stable@1"
@@ -114,9 +116,7 @@ def test_a_compile_error_is_marked_and_its_hint_mends_it(session: Session) -> No
     [mark] = state["marks"]
     assert BROKEN.split("\n")[mark["line"] - 1] == "  return times(x, FACTORY);" and "FACTOR" in mark["advice"]
     assert "did not compile" in logged(session)[-1] and "full log" in state["report"] and "FACTORY" in state["report"]
-    assert states(session) == [(0, "shipped"), (1, "failed")] and state["revisions"][-1]["hint"].endswith(
-        "in this scope"
-    )
+    assert states(session) == [(0, "new"), (1, "failed")] and state["revisions"][-1]["hint"].endswith("in this scope")
     generation = state["generation"]
     answer = session.handle({"do": "apply", "mark": 0})
     assert answer == {"tell": "focus", "kind": "cpp", "line": mark["line"]}
@@ -173,7 +173,7 @@ def logged_after(session: Session, verb: str, **message: Any) -> str:
 def test_a_text_that_is_no_kernel_is_refused(session: Session) -> None:
     """An empty editor is no kernel: that is said, nothing runs, and the text stays as it was typed."""
     assert "needs a source text" in logged_after(session, "build", texts={"cpp": ""})
-    assert session.state["texts"] == {"cpp": ""} and states(session) == [(0, "shipped")]
+    assert session.state["texts"] == {"cpp": ""} and states(session) == [(0, "new")]
     assert "FACTOR is inf, want a finite number" in logged_after(
         session, "build", texts={"cpp": STABLE}, params={"FACTOR": float("inf")}
     )
@@ -643,7 +643,7 @@ def test_what_is_typed_is_marked_before_it_is_built(session: Session) -> None:
     do(session, "edit", texts={"cpp": BROKEN})
     [mark] = session.state["marks"]
     assert mark["quiet"] and mark["message"].startswith("'FACTORY' was not declared") and "FACTOR" in mark["advice"]
-    assert states(session) == [(0, "shipped")] and session.state["dirty"]
+    assert states(session) == [(0, "new")] and session.state["dirty"]
     do(session, "build")
     do(session, "edit", texts={"cpp": BROKEN.replace("to;", "ot;")})
     found = {mark["message"]: mark["quiet"] for mark in session.state["marks"]}

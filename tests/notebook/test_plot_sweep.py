@@ -86,7 +86,7 @@ def test_what_is_no_finding_is_pale_and_not_bold():
     ]
     for found, bold in ((sure, True), (replace(sure, rows=tuple(rows)), False)):
         axes = plot(found).axes[0]
-        (text,) = [text for text in axes.texts if text.get_text() == ("1.50x" if bold else "1.50x?")]
+        (text,) = [text for text in axes.texts if text.get_text() == ("1.50x" if bold else "?")]
         assert (text.get_weight() == "bold") is bold
         paleness = min(axes.patches[1].get_facecolor()[:3])
         assert (paleness < 0.5) is bold
@@ -171,6 +171,6 @@ def test_points_after_too_few_rounds_are_marked_as_such(names):
             for number, point in enumerate(found.rows)]  # fmt: skip
     figure = plot(replace(found, rows=tuple(rows)))
     shown = texts(figure)
-    assert ("1.50x?" if len(names) > 1 else "66.7 µs?") in shown and "?: too few rounds or too noisy to tell" in shown
+    assert ("?" if len(names) > 1 else "66.7 µs?") in shown and "?: too few rounds or too noisy to tell" in shown
     if len(names) > 1:
         assert min(figure.axes[0].patches[1].get_facecolor()[:3]) > 0.9  # type: ignore[union-attr]

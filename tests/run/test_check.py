@@ -378,7 +378,7 @@ def test_whole_numbers_have_patterns_too(got: torch.Tensor, want: torch.Tensor, 
         ([(0, 0), (2, 1)], "in 2 of 24 elements, all in the input gate and output gate, columns 0:2; worst [2, 1]"),
         (
             [(4, 3)],
-            "in 1 of 24 elements, all in row 4 (in the candidate cell), column 3 (the last 1 of 4); worst [4, 3]",
+            "in 1 of 24 elements, in row 4 (in the candidate cell), column 3 (the last of 4); worst [4, 3]",
         ),
         ([(r, c) for r in (2, 3) for c in range(4)], "in 8 of 24 elements, all in rows 2:4 = output gate; worst"),
         ([(r, c) for r in range(6) for c in range(4)], "in all 24 elements; worst"),

@@ -95,7 +95,8 @@ def test_a_picture_is_small_and_says_what_it_shows() -> None:
     corner[4, 0] = True
     assert "where d_x is wrong, row by row: 1 to 2: cells 4 to 6; 4: cells 0" in page(grid_of(corner))
     assert "filled is wrong: 5 rows down, 7 columns across" in page(grid_of(corner))
-    assert "filled is wrong: 4 pieces down, 4 elements across" in page(grid_of(torch.arange(15) < 5))
+    assert "filled is wrong: 15 elements across" in page(grid_of(torch.arange(15) < 5))
+    assert "filled is wrong: 8 pieces down, 16 elements across" in page(grid_of(torch.arange(121) < 5))
 
 
 @pytest.mark.full

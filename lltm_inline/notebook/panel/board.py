@@ -190,7 +190,7 @@ def revisions_of(kernel: Kernel) -> list[dict[str, Any]]:
     revisions = []
     for one in sorted(kept.values(), key=lambda one: one.revision):
         state, hint = registry.state(one.label)
-        if state == "new" and one.revision == 0:
+        if state == "new" and registry.is_shipped(one):
             state = "shipped"
         if state == "crashed" and "time-out after" in hint:
             state = "timeout"
