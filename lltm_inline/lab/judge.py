@@ -174,9 +174,10 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
     checked = _Strict(runner.function)
     # This process computes with one thread, and so does a worker of dask; a kernel must be right on several.
     checked.threads = max(2, len(os.sched_getaffinity(0)))
-    guard: Any = RemoteGuard(runner)
     more = hidden_cases(op, seed, checked.watched)
-    parts, matrix = parts_of(checked, more=more, safety=lambda one, sizes: replay(one, safety_cases(op, sizes), guard))
+    parts, matrix = parts_of(
+        checked, more=more, safety=lambda one, sizes: replay(one, safety_cases(op, sizes), RemoteGuard(runner))
+    )
     sections: dict[str, Section] = {}
     aside: list[Section] = []
     for name, part in parts.items():
@@ -262,7 +263,6 @@ def _section(name: str, part: Any, runner: Runner, checked: checking.Runner) -> 
     try:
         cases, findings, skipped, notes = part()
         runner.look_again()
-        runner.require_silence()
     except Gone as gone:
         runner.close()
         return [_finding(label, name, "safety" if name == "safety" else "forward", f"it {gone.reason}")]
