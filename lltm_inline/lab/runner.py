@@ -28,8 +28,8 @@ from ..run.built import build_helper
 from ..run.function import Function, each
 from ..workers.limits import Limits
 from . import sandbox
-from .builder import Library, runtime_of
-from .inside import BOOK_HEAD, BOOK_LINE, BOOK_WHATS, Ask, RunTask
+from .builder import runtime_of
+from .inside import BOOK_HEAD, BOOK_LINE, BOOK_WHATS, Ask, Library, RunTask
 from .locked import Answer, Broken, Gone, Kept, Locked, same
 
 #: Locks and loading, on a machine that is busy.
@@ -79,6 +79,7 @@ class Runner:
         seed: from which all that follows; without one there is only what is asked for.
 
     Attributes:
+        library, limits, trust: as above.
         spent: seconds in which its answers were waited for, in all processes.
         faults: what was seen beside the calls that were asked for.
         raised: how many calls have raised.
@@ -95,7 +96,7 @@ class Runner:
         self._kept: _Held | None = None
         self.faults: list[str] = []
         self.raised, self.calm = 0, seed is None
-        self._library, self.limits, self._trust = library, limits, trust
+        self.library, self.limits, self.trust = library, limits, trust
         try:
             self._helpers = {
                 name: build_helper(name, library.toolchain.compiler, False) for name in ("bridge", "guard")
@@ -122,16 +123,13 @@ class Runner:
             RuntimeError: the library cannot be loaded.
         """
         if self.process is None:
-            library = self._library
-            task = RunTask(
-                library.kernel, library.op, library.toolchain, library.build, self._helpers, self.limits.memory,
-                math.ceil(_IN_ALL * self.limits.seconds * processors()),
-            )  # fmt: skip
+            seconds = math.ceil(_IN_ALL * self.limits.seconds * processors())
+            task = RunTask(self.library, self._helpers, self.limits.memory, seconds)
             self.process, self._number, self._forgotten = Locked(task, self.limits.output), 1, []
             try:
                 held = self.process.receive(0, _LOAD_SECONDS).text.split(", ")
                 missing = [name for name in sandbox.NEEDED if name not in held]
-                if missing and not self._trust:
+                if missing and not self.trust:
                     which = f"no {' and no '.join(missing)}, which lock a submission in"
                     raise InfraError(f"this machine has {which}: python -m lltm_inline lab doctor says more")
                 self.process.ask("load")
@@ -231,7 +229,7 @@ class Runner:
         except BaseException:
             self.close()
             raise
-        book = self._book() if self._library.kernel.cuda else None
+        book = self._book() if self.library.kernel.cuda else None
         if answer.raised or (book and book.faults):
             self.raised += 1
             # What was found is told, whatever the text has made of the exception.
@@ -251,11 +249,11 @@ class Runner:
         _, faults, launches, blocks, warps, barriers, count, lost, said = BOOK_HEAD.unpack_from(data)
         rows = [BOOK_LINE.unpack_from(data, BOOK_HEAD.size + i * BOOK_LINE.size) for i in range(count)]
         wanted = (at for row in rows for at in row[5:] if at and self.books is not None)
-        places = lines_of(wanted, self._library.build.path)
+        places = lines_of(wanted, self.library.build.path)
         sums, worst = dict.fromkeys(BOOK_WHATS, (0, 0, 0)), dict[str, tuple[int, int]]()
         for what, _, times, transactions, least, *calls in rows:
             name = BOOK_WHATS[what]
-            own = [places[at].line for at in calls if at in places and places[at].file == self._library.kernel.name]
+            own = [places[at].line for at in calls if at in places and places[at].file == self.library.kernel.name]
             if not own and name == BOOK_WHATS[-1]:
                 continue  # in a function of ours, which a GPU has as an instruction
             before = sums[name]
@@ -270,7 +268,7 @@ class Runner:
         """Write lines of the text in the place of addresses of its library."""
         first, *parts = said.split("line @")
         at = [int("".join(takewhile(hexdigits.__contains__, part))[:8] or "0", 16) for part in parts]
-        own = {at: place.line for at, place in lines_of(at, self._library.build.path).items()}
+        own = {at: place.line for at, place in lines_of(at, self.library.build.path).items()}
         told = (
             f"line {own.get(one, 'that is not known')}{part.lstrip(hexdigits)}"
             for one, part in zip(at, parts, strict=True)
