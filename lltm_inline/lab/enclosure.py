@@ -63,10 +63,8 @@ def _place() -> Path | None:
             try:
                 (place / "cgroup.subtree_control").write_text(f"+{name}")
             except OSError as error:
-                if (
-                    error.errno == errno.EBUSY
-                ):  # there are processes in it, which those that come next would put up with
-                    break
+                if error.errno == errno.EBUSY:
+                    break  # there are processes in it, which those that come next would put up with
         for old in place.glob(_NAME.format(judge="*", process="*")):  # of a judge that was killed
             if not Path("/proc", old.name.split("-")[2]).exists():
                 with suppress(OSError):

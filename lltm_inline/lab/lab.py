@@ -236,12 +236,9 @@ def own_folder(lab: Any) -> Path:
 
 def _belongs(name: PurePosixPath) -> bool:
     """Tell whether a file is a part of the lab, and not what was made of it or lies beside it."""
-    if name.parent == PurePosixPath("wrong") or name.parent == PurePosixPath():
-        return name.suffix in _TEXTS or (
-            name.parent == PurePosixPath()
-            and (name.suffix == ".ipynb" or str(name) in (TOML, SECRET, SELFTEST, OWN_OP))
-        )
-    return False
+    if str(name.parent) != ".":
+        return str(name.parent) == "wrong" and name.suffix in _TEXTS
+    return name.suffix in (*_TEXTS, ".ipynb") or name.name in (TOML, SECRET, SELFTEST, OWN_OP)
 
 
 class _Table:
