@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple, NoReturn
 
 import torch
@@ -174,7 +174,7 @@ class _Clock:
         return found
 
 
-class Locked:
+class Locked(AbstractContextManager["Locked"]):
     """One builder or runner.
 
     Args:
@@ -360,6 +360,8 @@ class Locked:
         kept: list[tuple[Laid, Tensor]] = []
 
         def describe(value: Any, want: bool) -> Any:
+            if isinstance(value, list):
+                return [describe(one, False) for one in value]
             if not isinstance(value, Tensor):
                 return value
             offset, whole = next(places)
@@ -369,13 +371,8 @@ class Locked:
             kept.append((Laid(offset, whole.numel(), *form, want), whole))
             return kept[-1][0]
 
-        laid = [
-            [describe(one, False) for one in value]
-            if isinstance(value, list)
-            else describe(value, bool(wanted) and wanted[index])
-            for index, value in enumerate(plain)
-        ]
-        return tuple(laid), kept
+        laid = tuple(describe(value, bool(wanted) and wanted[index]) for index, value in enumerate(plain))
+        return laid, kept
 
     def _room(self, number: int, size: int) -> int:
         """Find room for the tensors of a call, behind those of the one before; what lies there of a living call stays."""
@@ -508,9 +505,6 @@ class Locked:
         if self._sight >= 0:
             os.close(self._sight)
         self._box.close()
-
-    def __enter__(self) -> Locked:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -280,8 +280,7 @@ def class_page(grades: Grades, pages: Mapping[str, str]) -> Html:
         parts.append(
             table(["share of the points", Cell("students", align="num"), ""], rows, caption="how the points are spread")
         )
-    fallen = grades.fallen.most_common()
-    if fallen:
+    if fallen := grades.fallen.most_common():
         rows = [[name, Cell(count, align="num"), bar(count / fallen[0][1], kind="bad")] for name, count in fallen]
         parts.append(table(["criterion", Cell("students", align="num"), ""], rows, caption="criteria that failed most"))
     parts += [_pair(grades, pair) for pair in likenesses(grades)]

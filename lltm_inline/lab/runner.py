@@ -8,7 +8,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import takewhile
 from string import hexdigits
@@ -43,14 +43,6 @@ _SMALL = 1 << 16
 CHANGES = "its result changes when it is called again: a result must be memory of its own"
 
 
-class _Held(NamedTuple):
-    """What an answer gave, to be looked at again later; `keep` keeps its call alive."""
-
-    process: Locked
-    answer: Answer
-    keep: Any
-
-
 class Book(NamedTuple):
     """What the launches of one call have done: how often each of `BOOK_WHATS`, its transactions, and those at best; its worst line."""
 
@@ -65,7 +57,7 @@ class Book(NamedTuple):
     worst: dict[str, int]
 
 
-class Runner:
+class Runner(AbstractContextManager["Runner"]):
     """The process in which one submission's kernel runs; a new one takes its place when it has ended.
 
     A kernel has a memory: it can count its calls, and hand out one buffer for all of them. So with a seed the calls that a check asks
@@ -93,7 +85,8 @@ class Runner:
         self._draw = random.Random(seed)
         #: Calls that were answered, and may be made again, with inputs of their own: a kernel may change those that it was given.
         self._good: deque[tuple[list[Any], Sequence[bool], int]] = deque(maxlen=4)
-        self._kept: _Held | None = None
+        #: What an answer gave, to be looked at again later; the last keeps its call alive.
+        self._kept: tuple[Locked, Answer, Any] | None = None
         self.faults: list[str] = []
         self.raised, self.calm = 0, seed is None
         self.library, self.limits, self.trust = library, limits, trust
@@ -199,7 +192,7 @@ class Runner:
             self.look_again()
             # Whoever gets the results may change them: what they were is kept beside.
             own = tuple(each(value, torch.clone) for value in answer.values)
-            self._kept = _Held(process, answer._replace(values=own), keep)
+            self._kept = process, answer._replace(values=own), keep
 
     def look_again(self) -> None:
         """See whether the result that was held on to is still what it was, and let it go; and that nothing else was said.
@@ -210,9 +203,9 @@ class Runner:
         if self.process is not None:
             self.process.require_silence()
         held, self._kept = self._kept, None
-        if held is not None and held.process is self.process:
-            now = held.process.read(held.answer).values
-            if not all(map(same, now, held.answer.values)):
+        if held is not None and held[0] is self.process:
+            process, answer, _ = held
+            if not all(map(same, process.read(answer).values, answer.values)):
                 self.faults.append(CHANGES)
 
     def _answer(self, ask: Ask, kept: Kept) -> Answer:
@@ -310,9 +303,6 @@ class Runner:
                 return answer.values[0] if len(answer.values) == 1 else answer.values
 
         return Remote
-
-    def __enter__(self) -> Runner:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
