@@ -80,13 +80,10 @@ def _place() -> Path | None:
 @lru_cache  # each submission asks
 def controllers() -> tuple[str, ...]:
     """Return what a control group made here limits, of memory, pids and cpu."""
-    place = _place()
-    if place is None:
-        return ()
-    given = list[str]()
     with suppress(OSError):
-        given = (place / "cgroup.subtree_control").read_text().split()
-    return tuple(name for name in CONTROLLERS if name in given)
+        given = (place / "cgroup.subtree_control").read_text().split() if (place := _place()) else ()
+        return tuple(name for name in CONTROLLERS if name in given)
+    return ()
 
 
 class Group:

@@ -23,7 +23,7 @@ import socket
 import struct
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -523,37 +523,36 @@ class Server:
         for number in ask.forget:
             self.calls.pop(number, None)
             self.held.pop(number, None)
-        if not ask.guard:
-            return "", self._described(ask.number, self._called(ask))
-        entered = self.guard.at_end if ask.guard == "end" else self.guard.at_start
-        with entered(ask.dtype):
-            found = self._called(ask, guarded=True)
+        entered = {"end": self.guard.at_end, "start": self.guard.at_start}.get(ask.guard)
+        with entered(ask.dtype) if entered else nullcontext():
+            found = self._called(ask)
             told = [
                 [d.name, d.shape, d.dtype, d.behind, d.distance, d.elements, d.old.hex(), d.new.hex()]
-                for d in self.guard.damages()
+                for d in (self.guard.damages() if entered else ())
             ]
-            return json.dumps(told), self._described(ask.number, found)
+            return json.dumps(told) if told else "", self._described(ask.number, found)
 
-    def _called(self, ask: Ask, guarded: bool = False) -> tuple[Any, ...]:
-        grads = [self._tensor(value) for value in ask.grads]
-        if guarded:
-            grads = [self._guarded(f"gradient {i}", value) for i, value in enumerate(grads)]
+    def _called(self, ask: Ask) -> tuple[Any, ...]:
+        def put(name: str, value: Any) -> Any:
+            """Have a tensor lie between pages that fault where that is asked for."""
+            if not ask.guard or not isinstance(value, Tensor):
+                return value
+            return self.guard.place(name, value).requires_grad_(value.requires_grad)
+
+        grads = [put(f"gradient {i}", self._tensor(value)) for i, value in enumerate(ask.grads)]
         with threads(ask.threads), seeded():
             if ask.inputs is None:
                 return self._gradients(ask.of, grads, ask.wanted)
-            inputs = [self._tensor(value) for value in ask.inputs]
-            arguments, given = self.function.op.signature.inputs, inputs
-            if guarded:
-                inputs = [self._guarded(one.name, value) for one, value in zip(arguments, given, strict=False)]
+            signature, given = self.function.op.signature, [self._tensor(value) for value in ask.inputs]
+            inputs = [put(one.name, value) for one, value in zip(signature.inputs, given, strict=False)]
             outputs = as_tuple(self.function(*inputs))
-            for argument, mine, theirs in zip(arguments, inputs, given, strict=False) if guarded else ():
-                if argument.alias and isinstance(mine, Tensor):  # what the judge looks at are those that it gave
+            for argument, mine, theirs in zip(signature.inputs, inputs, given, strict=False):
+                if argument.alias and mine is not theirs:  # what the judge looks at are those that it gave
                     theirs.detach().copy_(mine.detach())
             self.calls[ask.number] = inputs, outputs
-            if guarded:
-                for name, output in zip(self.function.op.signature.outputs, outputs, strict=False):
-                    if isinstance(output, Tensor):
-                        self.guard.name(name.name, output)
+            for one, output in zip(signature.outputs, outputs, strict=False) if ask.guard else ():
+                if isinstance(output, Tensor):
+                    self.guard.name(one.name, output)
             return outputs + self._gradients(ask.number, grads, ask.wanted) if ask.both else outputs
 
     def _gradients(self, number: int, grads: Sequence[Any], wanted: Sequence[bool]) -> tuple[Any, ...]:
@@ -570,11 +569,6 @@ class Server:
         outputs, incoming = zip(*heads, strict=True)
         found = iter(torch.autograd.grad(outputs, leaves, incoming, retain_graph=True, allow_unused=True))
         return tuple(next(found) if want else None for want in wanted)
-
-    def _guarded(self, name: str, value: Any) -> Any:
-        if not isinstance(value, Tensor):
-            return value
-        return self.guard.place(name, value).requires_grad_(value.requires_grad)
 
     def _tensor(self, laid: Any) -> Any:
         """Return a tensor over the arena, or a list of such; anything else as it is."""

@@ -200,10 +200,7 @@ class Locked(AbstractContextManager["Locked"]):
         self._memory: int = task.memory
         self._held: int | None = None
         self._cursor, self._rooms = 0, dict[int, tuple[int, int]]()
-        try:
-            send(self._link, task)
-        except OSError:
-            self._fail()
+        self.ask(task)
 
     def receive(self, number: int, seconds: float) -> Answer:
         """Wait for the one answer to a request.
@@ -413,8 +410,8 @@ class Locked(AbstractContextManager["Locked"]):
         """Return what stands in it."""
         return self.memory[ARENA:]
 
-    def ask(self, ask: inside.Ask | str) -> None:
-        """Send a request, or a word to go on."""
+    def ask(self, ask: Any) -> None:
+        """Send its task, a request, or a word to go on."""
         try:
             send(self._link, ask)
         except OSError:

@@ -140,26 +140,26 @@ class Runner(AbstractContextManager["Runner"]):
             self.process.close()
             self.process, self._kept = None, None
 
-    def call(self, inputs: Sequence[Any], wanted: Sequence[bool], threads: int) -> tuple[_Call, Answer]:
-        """Run forward; return the call, by which its gradients can be had, and what it gave."""
-        call, answer = self._called(inputs, wanted, threads)
-        if not self.calm:
-            if _size(inputs) <= _SMALL:
-                self._good.append(([each(value, torch.clone) for value in inputs], wanted, threads))
-            self._look_back(call.process, answer, call)
-        return call, answer
+    def call(
+        self, values: Sequence[Any], wanted: Sequence[bool], threads: int, of: _Call | None = None
+    ) -> tuple[_Call, Answer]:
+        """Run forward with inputs, or differentiate an earlier call with the gradients of its outputs.
 
-    def gradients(self, call: _Call, grads: Sequence[Any], wanted: Sequence[bool], threads: int) -> Answer:
-        """Differentiate an earlier call."""
-        mine, answer = self._called(grads, wanted, threads, call)
+        Returns:
+            The call, by which its gradients can be had, and what it gave.
+        """
+        call, answer = self._called(values, wanted, threads, of)
         if not self.calm:
-            self._look_back(mine.process, answer, (mine, call))
-        return answer
+            flat = (one for value in values for one in (value if isinstance(value, list | tuple) else [value]))
+            size = sum(one.untyped_storage().nbytes() for one in flat if isinstance(one, Tensor))
+            if of is None and size <= _SMALL:
+                self._good.append(([each(value, torch.clone) for value in values], wanted, threads))
+            self._look_back(call.process, answer, (call, of))
+        return call, answer
 
     def _called(
         self, values: Sequence[Any], wanted: Sequence[bool], threads: int, of: _Call | None = None
     ) -> tuple[_Call, Answer]:
-        """Make a call with inputs, or with the gradients of the outputs of an earlier one."""
         if self.spent > _IN_ALL * self.limits.seconds:
             self.close()
             raise Gone(f"does not come back within {_IN_ALL * self.limits.seconds:g} s, all its calls together")
@@ -297,7 +297,7 @@ class Runner(AbstractContextManager["Runner"]):
             @once_differentiable
             def backward(ctx: Any, *grads: Any) -> Any:
                 with _honest(), threads(1):
-                    answer = runner.gradients(ctx.call, grads, ctx.needs_input_grad, ctx.threads)
+                    _, answer = runner.call(grads, ctx.needs_input_grad, ctx.threads, ctx.call)
                 if len(answer.values) != len(ctx.needs_input_grad):
                     raise Gone("sends what is no answer")
                 return answer.values[0] if len(answer.values) == 1 else answer.values
@@ -317,11 +317,6 @@ def _honest() -> Iterator[None]:
         if isinstance(error, InfraError) or not isinstance(error, RuntimeError):
             raise Broken(error) from error
         raise
-
-
-def _size(inputs: Sequence[Any]) -> int:
-    flat = (one for value in inputs for one in (value if isinstance(value, list | tuple) else [value]))
-    return sum(one.untyped_storage().nbytes() for one in flat if isinstance(one, Tensor))
 
 
 class _Call:
