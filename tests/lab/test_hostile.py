@@ -102,7 +102,7 @@ def test_one_text(graded: Callable[..., Grades], tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize(("module", "name"), [(submissions, "kernel_cell"), (submissions, "read_notebook"), (submissions, "_may_be"),
-                                              (grading, "_job"), (grading, "_marked"), (grading, "_value_mark")])  # fmt: skip
+                                              (grading, "_job"), (grading, "_marked"), (grading, "_equal")])  # fmt: skip
 def test_what_nobody_expects(
     graded: Callable[..., Grades], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: Any, name: str
 ) -> None:
