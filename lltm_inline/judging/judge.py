@@ -150,7 +150,7 @@ def judge_many(folder: Path, *, jobs: int = 1, resume: bool = False) -> Iterator
     kept.write_text("".join(_line(key, known[key]) for key in keys.values() if key in known), encoding="utf-8")
     yield from (known[key] for key in keys.values() if key in known)
     with pool(jobs, None, partial(judge, progress=False), _lost) as each:
-        for verdict in each([path for path, key in keys.items() if key not in known], ()):
+        for verdict in each([path for path, key in keys.items() if key not in known]):
             with kept.open("a", encoding="utf-8") as file:
                 file.write(_line(keys[Path(verdict.path)], verdict))
             yield verdict

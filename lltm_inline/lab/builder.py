@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,10 @@ from ..errors import CacheError, InfraError, LltmInlineError, ToolchainError
 from ..model.registry import Kernel, Op
 from ..source.template import prelude_text, runtime_text
 from ..version import __version__
-from .inside import BuildTask
+from .inside import BuildTask, Library
 from .locked import Gone, Locked
 from .symbols import complaint_of_library
 
-#: For each process of a compiler: seconds of a processor, bytes of memory and of a file. More than any kernel takes, and an end
-#: for those that have none.
-BUILD_SECONDS, BUILD_BYTES, FILE_BYTES = 180, 4 * 2**30, 64 * 2**20
 #: How long the clock may run where other processes have the processors, and what compilers may print.
 _BUSY, _BUILD_OUTPUT = 10, 1 << 20
 #: Where a system has what compilers read, and what of it lies below a prefix; a linker wants to list all of `lib`.
@@ -50,23 +47,6 @@ class Refused(Exception):
     def __init__(self, stage: str, reason: str) -> None:
         super().__init__(reason)
         self.stage, self.reason = stage, reason
-
-
-@dataclass(frozen=True)
-class Library:
-    """A kernel that was compiled and looked at.
-
-    Attributes:
-        kernel: its text.
-        op: what it computes, without its reference.
-        toolchain: with which.
-        build: where it lies.
-    """
-
-    kernel: Kernel
-    op: Op
-    toolchain: Toolchain
-    build: Build
 
 
 def unknown(*_: Any) -> Any:
@@ -184,12 +164,10 @@ def _told(kernel: Kernel, op: Op, toolchain: Toolchain, directory: Path, trust: 
     Raises:
         Refused, InfraError: as for `build`.
     """
-    task = BuildTask(
-        kernel, blind(op), toolchain, str(directory), _readable(toolchain), BUILD_BYTES, BUILD_SECONDS, FILE_BYTES, trust
-    )  # fmt: skip
+    task = BuildTask(kernel, blind(op), toolchain, str(directory), _readable(toolchain), trust)
     with Locked(task, _BUILD_OUTPUT) as builder:
         try:
-            answer = builder.receive(0, BUILD_SECONDS * _BUSY)
+            answer = builder.receive(0, task.seconds * _BUSY)
         except Gone as gone:  # of the builder, which is ours: only what it prints is the text's
             if "prints more" in gone.reason:
                 raise Refused("builds", f"cannot be compiled: its compiler {gone.reason}") from None

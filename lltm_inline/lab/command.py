@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable
 from typing import Any
 
 from ..base.verbs import Option, Verb, count
@@ -16,22 +15,17 @@ def failed(found: Any) -> bool:
 
 
 def _verb(name: str, help: str, words: tuple[Option, ...] = (), options: tuple[Option, ...] = ()) -> Verb:
-    return Verb(name, help, _calling(name, tuple(each.argument for each in (*words, *options))), words, options)
-
-
-def _calling(name: str, arguments: tuple[str, ...]) -> Callable[[Namespace], Any]:
-    """Return what calls a function of labs with what was typed."""
-
     def run(given: Namespace) -> Any:
+        """Call a function of labs with what was typed."""
         from .. import lab
         from .doctor import doctor
 
-        values = {argument: getattr(given, argument) for argument in arguments}
+        values = {each.argument: getattr(given, each.argument) for each in (*words, *options)}
         if "no_mutants" in values:
             values["mutants"] = not values.pop("no_mutants")
         return (doctor if name == "doctor" else getattr(lab, name))(**values)
 
-    return run
+    return Verb(name, help, run, words, options)
 
 
 _LAB = Option("lab", "", "its folder", needed=True)

@@ -63,10 +63,8 @@ def _place() -> Path | None:
             try:
                 (place / "cgroup.subtree_control").write_text(f"+{name}")
             except OSError as error:
-                if (
-                    error.errno == errno.EBUSY
-                ):  # there are processes in it, which those that come next would put up with
-                    break
+                if error.errno == errno.EBUSY:
+                    break  # there are processes in it, which those that come next would put up with
         for old in place.glob(_NAME.format(judge="*", process="*")):  # of a judge that was killed
             if not Path("/proc", old.name.split("-")[2]).exists():
                 with suppress(OSError):
@@ -82,13 +80,10 @@ def _place() -> Path | None:
 @lru_cache  # each submission asks
 def controllers() -> tuple[str, ...]:
     """Return what a control group made here limits, of memory, pids and cpu."""
-    place = _place()
-    if place is None:
-        return ()
-    given = list[str]()
     with suppress(OSError):
-        given = (place / "cgroup.subtree_control").read_text().split()
-    return tuple(name for name in CONTROLLERS if name in given)
+        given = (place / "cgroup.subtree_control").read_text().split() if (place := _place()) else ()
+        return tuple(name for name in CONTROLLERS if name in given)
+    return ()
 
 
 class Group:

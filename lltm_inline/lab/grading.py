@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from ..base.arguments import boolean, integer, path_of, plural, progress_of, require_choices, shown, string, using_file
+from ..base.arguments import boolean, integer, path_of, plural, require_choices, shown, string, using_file
 from ..base.packages import OF_LABS, OF_WORKERS, missing_of, pip_command
 from ..base.processors import processors
 from ..base.progress import showing
@@ -70,6 +70,29 @@ class Outcome:
     not_graded: str = ""
 
 
+@dataclass(frozen=True)
+class How:
+    """How texts are judged, as for `grade`; looked at before anything is read or written."""
+
+    workers: Any
+    scheduler: str | None
+    trust: bool
+    compiler: str | None
+    progress: Any
+
+    def __post_init__(self) -> None:
+        require_choices(compiler=self.compiler, progress=self.progress)
+        if self.scheduler is not None:
+            string("scheduler", self.scheduler)
+        count = processors() if self.workers is None else integer("workers", self.workers, least=1)
+        object.__setattr__(self, "workers", count)
+        # Asked now: each text would fail for want of them, one after another.
+        several = count > 1 or self.scheduler is not None
+        if missing := missing_of({**OF_LABS, **(OF_WORKERS if several else {})}):
+            alone = "" if missing_of(OF_LABS) else f", which {count} workers need; workers=1 goes without"
+            raise InputError(f"not installed: {', '.join(missing)}{alone}. {pip_command('lltm-inline[lab]')}")
+
+
 def grade(
     lab: Lab | str | os.PathLike[str],
     submissions: str | os.PathLike[str],
@@ -103,7 +126,7 @@ def grade(
         InfraError: kernels cannot be locked in here. FileError, DefinitionError: as for `collect`.
     """
     lab, folder = read_lab(lab), path_of("to", to)
-    resume, workers = boolean("resume", resume), workers_of(workers, scheduler, compiler, progress)
+    resume, how = boolean("resume", resume), How(workers, scheduler, trust, compiler, progress)
     require_tested(lab)
     require_sandbox(trust)
     found = collect(lab, submissions).submissions
@@ -122,29 +145,12 @@ def grade(
             file.write(json.dumps(asdict(outcome)) + "\n")
         known[outcome.key, outcome.timed] = outcome
 
-    judge(
-        lab, list(jobs.values()), run, keep, known, workers=workers, scheduler=scheduler, trust=trust, compiler=compiler,
-        progress=progress,
-    )  # fmt: skip
+    judge(lab, list(jobs.values()), run, keep, known, how)
     grades = _grades(lab, found, known, locked)
     new = grades.to_json(folder / f"{GRADES}.new")
     with using_file(folder):
         new.replace(folder / GRADES)
     return grades
-
-
-def workers_of(workers: Any, scheduler: Any, compiler: Any, progress: Any) -> int:
-    """Look at how a class is to be graded, before anything is read or written; return how many texts are judged at a time."""
-    require_choices(compiler=compiler, progress=progress)
-    if scheduler is not None:
-        string("scheduler", scheduler)
-    count = processors() if workers is None else integer("workers", workers, least=1)
-    # Asked now: each text would fail for want of them, one after another.
-    several = count > 1 or scheduler is not None
-    if missing := missing_of({**OF_LABS, **(OF_WORKERS if several else {})}):
-        alone = "" if missing_of(OF_LABS) else f", which {count} workers need; workers=1 goes without"
-        raise InputError(f"not installed: {', '.join(missing)}{alone}. {pip_command('lltm-inline[lab]')}")
-    return count
 
 
 def require_tested(lab: Lab) -> None:
@@ -221,9 +227,7 @@ def _known(path: Path, lab: Lab, locked: bool, resume: bool) -> tuple[str, dict[
                     f"{shown(str(path))} holds grades by another state of this {name}: give another folder"
                 )
         for line in lines:
-            outcome = Outcome(
-                line["key"], line["timed"], tuple(Mark(**mark) for mark in line["marks"]), line["not_graded"]
-            )
+            outcome = Outcome(**{**line, "marks": tuple(Mark(**mark) for mark in line["marks"])})
             if not outcome.not_graded:
                 known[outcome.key, outcome.timed] = outcome
         return head["run"], known
@@ -239,12 +243,7 @@ def judge(
     run: str,
     keep: Callable[[Outcome], None],
     known: Mapping[tuple[str, bool], Outcome],
-    *,
-    workers: int,
-    scheduler: str | None,
-    trust: bool,
-    compiler: str | None,
-    progress: Any,
+    how: How,
 ) -> None:
     """Judge texts: all but speed first, then that of the right ones, one at a time on each machine.
 
@@ -254,7 +253,7 @@ def judge(
         run: from which, with the lab's secret, the seeds are derived.
         keep: called with each outcome as it comes.
         known: outcomes that are there already; `keep` may add to it.
-        workers, scheduler, trust, compiler, progress: as for `grade`.
+        how: they are judged.
     """
     first = [job for job in jobs if (job.key, False) not in known]
     timed = {exercise.grade_id for exercise in lab.exercises if any(map(speed_of, exercise.points))}
@@ -262,16 +261,14 @@ def judge(
     total = len(first) + sum((job.key, True) not in known for job in later)
     before = len(jobs) - len(first)
     title = f"grading {lab.name}" + f", {plural(before, 'text')} known from before" * bool(before)
-    with (
-        pool(workers, scheduler, outcome_of, _lost) as each,
-        showing(title, progress_of(progress), total) as show,
-    ):
-        for outcome in each(first, (lab, run, trust, compiler)):
+    work = partial(outcome_of, lab=lab, run=run, trust=how.trust, compiler=how.compiler)
+    with pool(how.workers, how.scheduler, work, _lost) as each, showing(title, how.progress, total) as show:
+        for outcome in each(first):
             keep(outcome)
             show(plural(total, "text"), 1)
         ready = [job for job in later if (job.key, True) not in known]
         right = [replace(job, timed=True) for job in ready if _is_full(known.get((job.key, False)))]
-        for outcome in each(right, (lab, run, trust, compiler)):
+        for outcome in each(right):
             keep(outcome)
             show(f"timing {plural(len(right), 'text')}", 1)
         show("done", len(ready) - len(right))
@@ -281,27 +278,23 @@ def _is_full(outcome: Outcome | None) -> bool:
     return outcome is not None and not outcome.not_graded and all(mark.points == mark.of for mark in outcome.marks)
 
 
-#: Judges some jobs, each with the same further arguments, and yields their outcomes as they come.
-Each = Callable[[Sequence[Any], tuple[Any, ...]], Iterator[Any]]
-
-
 def _lost(job: Job, error: Exception) -> Outcome:
     return Outcome(job.key, job.timed, (), f"the grader failed: {type(error).__name__}: {error}")
 
 
 @contextmanager
 def pool(
-    workers: int, scheduler: str | None, work: Callable[..., Any], lost: Callable[[Any, Exception], Any]
-) -> Iterator[Each]:
-    """Give what judges jobs: a loop here, or processes of dask.
+    workers: int, scheduler: str | None, work: Callable[[Any], Any], lost: Callable[[Any, Exception], Any]
+) -> Iterator[Callable[[Sequence[Any]], Iterator[Any]]]:
+    """Give what judges jobs, and yields their outcomes as they come: a loop here, or processes of dask.
 
     Args:
         workers, scheduler: as for `grade`.
-        work: called with a job and what goes along.
+        work: called with a job.
         lost: the outcome of a job that took its process with it.
     """
     if scheduler is None and workers == 1:
-        yield lambda jobs, how: (work(job, *how) for job in jobs)
+        yield lambda jobs: map(work, jobs)
         return
     dask, distributed = importlib.import_module("dask"), importlib.import_module("distributed")
     # Whoever is logged in here reaches a port of this machine, and a scheduler executes what it is sent: so it knows its own
@@ -317,16 +310,15 @@ def pool(
             host="127.0.0.1", protocol="tls://", scheduler_kwargs={"dashboard": False},
         )  # fmt: skip
         with local as cluster, distributed.Client(scheduler or cluster) as client:
-            yield lambda jobs, how: _by_dask(client, distributed, jobs, how, work, lost)
+            yield lambda jobs: _by_dask(client, distributed, jobs, work, lost)
 
 
 def _by_dask(
     client: Any,
     distributed: Any,
     jobs: Sequence[Any],
-    how: tuple[Any, ...],
-    work: Callable[..., Any],
-    lost: Callable[..., Any],
+    work: Callable[[Any], Any],
+    lost: Callable[[Any, Exception], Any],
 ) -> Iterator[Any]:
     """Judge jobs on the workers of dask; one that takes its workers with it is not graded, and holds up no other.
 
@@ -335,7 +327,7 @@ def _by_dask(
     # What is timed has all machines to itself.
     batches = [[job] for job in jobs] if jobs and getattr(jobs[0], "timed", False) else [jobs]
     for batch in batches:
-        futures = {client.submit(work, job, *how, pure=False): job for job in batch}
+        futures = {client.submit(work, job, pure=False): job for job in batch}
         for future in distributed.as_completed(futures):
             try:
                 yield future.result()
@@ -418,7 +410,9 @@ def _marked(
     if answer.not_graded:
         return (), answer.not_graded
     if isinstance(cell, Question):
-        return (_value_mark(cell, answer),), ""
+        right = not answer.reason and _equal(ast.literal_eval(answer.text), cell.answer, cell.tolerance)
+        reason = "" if right else answer.reason or "not this"
+        return (Mark("value", 0.0 if reason else cell.points, cell.points, reason),), ""
     if not digest:
         return tuple(Mark(name, 0.0, of, answer.reason) for name, of in cell.points.items()), ""
     return marks_of(cell, [known.get((digest, timed)) for timed in (False, True)])
@@ -430,13 +424,6 @@ def _penalty(lab: Lab, when: str) -> float:
         return 0.0
     late = (datetime.fromisoformat(when) - datetime.fromisoformat(lab.due)).total_seconds()
     return min(1.0, lab.late * math.ceil(late / _DAY)) if late > 0 else 0.0
-
-
-def _value_mark(question: Question, answer: Answer) -> Mark:
-    reason = answer.reason or (
-        "" if _equal(ast.literal_eval(answer.text), question.answer, question.tolerance) else "not this"
-    )
-    return Mark("value", 0.0 if reason else question.points, question.points, reason)
 
 
 def _equal(given: Any, wanted: Any, tolerance: float) -> bool:

@@ -23,7 +23,7 @@ import socket
 import struct
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -155,9 +155,8 @@ def main(control: int) -> None:
 
     sandbox.rules()
     _platform_identity()  # remembered: behind the locks nobody may ask for it
-    find_functions(
-        "void f() {}"
-    )  # the grammar is imported when it is first used, and behind the locks nothing is imported
+    # The grammar is imported when it is first used, and behind the locks nothing is imported.
+    find_functions("void f() {}")
     for apart in (True, False):  # read now: behind the locks there is no file of ours
         prelude_text("light cuda-cpu", apart)
     torch.get_num_threads()
@@ -216,9 +215,9 @@ class BuildTask:
         toolchain: of the judge.
         directory: in which the library is to lie.
         read: what the compiler may read.
-        memory: bytes that each of its processes may take.
-        seconds, file: of a processor that each may take, and bytes of a file that it may write.
         trust: compile also where a lock is missing.
+        memory, seconds, file: bytes that each of its processes may take, seconds of a processor, and bytes of a file that it may write:
+            more than any kernel takes, and an end for those that have none.
         word: that stands for the runtime while a CUDA text is looked at.
     """
 
@@ -227,10 +226,10 @@ class BuildTask:
     toolchain: Toolchain
     directory: str
     read: tuple[str, ...]
-    memory: int
-    seconds: int
-    file: int
     trust: bool = False
+    memory: int = 4 * 2**30
+    seconds: int = 180
+    file: int = 64 * 2**20
     word: str = field(default_factory=lambda: f"w{secrets.token_hex(16)}")
 
     def run(self, link: socket.socket, reader: Reader, box: int) -> None:
@@ -288,24 +287,25 @@ class BuildTask:
         return light.compiled(job, self._compiled_by_clang)
 
     def _compiled_by_clang(self, job: Job) -> str:
-        directory = Path(self.directory)
-        namespace = inline.preprocess(job, directory, _PREPROCESSED)
-        if self._complaint(job):
-            return ""
-        text, own = self._preprocessed()
-        flags = (*job.flags, "-x", "c++-cpp-output", "-Qunused-arguments")
-        precompiled = header.header_flags(job.toolchain, job.prelude) if job.prelude else ()
-        names = header.macros(job.toolchain, job.prelude) if job.prelude else frozenset()
-        if precompiled and names and names.isdisjoint(_NAME.findall(own)):
+        namespace = inline.preprocess(job, Path(self.directory), _PREPROCESSED)
+        if not self._complaint(job):
+            text, own = self._preprocessed()
+            names = header.macros(job.toolchain, job.prelude) if job.prelude else frozenset()
+            self._compile_written(job, text, own if names and names.isdisjoint(_NAME.findall(own)) else "")
+        return namespace
+
+    def _compile_written(self, job: Job, text: str, own: str) -> None:
+        """Compile what the preprocessor has written down; where there is a precompiled header, only what stands behind our own."""
+        flags = (*job.flags, "-x", "c++-cpp-output", "-Wno-unused-command-line-argument")
+        if precompiled := header.header_flags(job.toolchain, job.prelude) if job.prelude and own else ():
             given = tuple(word for flag in precompiled for word in ("-Xclang", flag))
             try:
-                inline.compile_job(replace(job, text=own, flags=(*flags, *given)), directory)
-                return namespace
+                inline.compile_job(replace(job, text=own, flags=(*flags, *given)), Path(self.directory))
+                return
             except RuntimeError as error:
                 if not header.is_cause_of(str(error)):
                     raise
-        inline.compile_job(replace(job, text=text, flags=flags, prelude=None), directory)
-        return namespace
+        inline.compile_job(replace(job, text=text, flags=flags, prelude=None), Path(self.directory))
 
     def _compiled_cuda(self, job: Job) -> str:
         """Compile a CUDA text as the preprocessor has written it down, in which a name of the runtime is none of the text's.
@@ -314,27 +314,21 @@ class BuildTask:
         runtime's own name in the end has it of the text, however it was put together. Behind our word, too, there are only names
         that the rewriter has for it: a macro of the text may have given it another.
         """
-        directory, word, shout = Path(self.directory), self.word, self.word.upper()
+        word, shout = self.word, self.word.upper()
         ahead = prelude_text(job.prelude or "", apart=True)
         own = job.text.replace(prelude_text(job.prelude or ""), "", 1)
         macros = (one.partition("\n")[0] for one in ahead.replace("\\\n", "").split("\n#define ")[1:])
         ours = "".join(f"#undef {one.split('(')[0]}\n#define {one}\n" for one in macros if _RUNTIME in one)
         given = f"{ours}\n{own}".replace(_RUNTIME, word).replace(_RUNTIME.upper(), shout)
         whole = f"{ahead}\n{word}_ CUDA_CPU_PLAIN\n{given}"
-        namespace = inline.preprocess(replace(job, text=whole), directory, _PREPROCESSED)
-        if self._complaint(job):
-            return ""
-        text, own = self._preprocessed()
-        said = text.partition(f"{word}_ ")[2].partition("\n")[0]
-        text = text.replace(f"{word}_ {said}", "", 1)
-        text, own = (one.replace(f"{shout}_PLAIN", said).replace(word, _RUNTIME) for one in (text, own))
-        flags = (*job.flags, "-x", "c++-cpp-output", "-Wno-unused-command-line-argument")
-        precompiled = header.header_flags(job.toolchain, job.prelude) if job.prelude else ()
-        if precompiled and job.toolchain.kind == "clang":
-            how = (*flags, *(given for flag in precompiled for given in ("-Xclang", flag)))
-            inline.compile_job(replace(job, text=f"#pragma clang optimize off\n{own}", flags=how), directory)
-        else:
-            inline.compile_job(replace(job, text=text, flags=flags, prelude=None), directory)
+        namespace = inline.preprocess(replace(job, text=whole), Path(self.directory), _PREPROCESSED)
+        if not self._complaint(job):
+            text, own = self._preprocessed()
+            said = text.partition(f"{word}_ ")[2].partition("\n")[0]
+            text = text.replace(f"{word}_ {said}", "", 1)
+            text, own = (one.replace(f"{shout}_PLAIN", said).replace(word, _RUNTIME) for one in (text, own))
+            own = f"#pragma clang optimize off\n{own}" if job.toolchain.kind == "clang" else ""
+            self._compile_written(job, text, own)
         return namespace
 
     def _preprocessed(self) -> tuple[str, str]:
@@ -391,28 +385,41 @@ def _lay_book(box: int) -> None:
 
 
 @dataclass(frozen=True)
+class Library:
+    """A kernel that was compiled and looked at.
+
+    Attributes:
+        kernel: its text.
+        op: what it computes, without its reference.
+        toolchain: with which.
+        build: where it lies.
+    """
+
+    kernel: Kernel
+    op: Op
+    toolchain: Toolchain
+    build: Build
+
+
+@dataclass(frozen=True)
 class RunTask:
     """Load a library, and make the calls that are asked for, until the judge has enough.
 
     Attributes:
-        kernel, op: what was compiled; the op goes without its reference.
-        toolchain: as it was compiled with.
         library: of the kernel.
         helpers: our own libraries by name.
         memory: bytes that the kernel may take.
         seconds: of the processors that all its calls may take.
     """
 
-    kernel: Kernel
-    op: Op
-    toolchain: Toolchain
-    library: Build
+    library: Library
     helpers: dict[str, Build]
     memory: int
     seconds: int
 
     def run(self, link: socket.socket, reader: Reader, box: int) -> None:
         """Lock this process in, load, and serve."""
+        library = self.library
         _attach(self.helpers["bridge"])
         guard = Guard(self.helpers["guard"], progress=False)
         memory = mmap.mmap(box, ARENA)
@@ -425,17 +432,15 @@ class RunTask:
         replace(Modes.here(), threads=1, deterministic=(True, True, True)).apply()
         # Behind the locks nobody gets it, the judge neither.
         sight = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
-        locks = sandbox.lock_in([self.library.path], memory=self.memory, seconds=self.seconds)
+        locks = sandbox.lock_in([library.build.path], memory=self.memory, seconds=self.seconds)
         answer(link, 0, DONE, ", ".join(locks), file=sight)
         os.close(sight)
         if receive(reader) is None:  # the judge does not find them enough
             return
-        registry.adopt(self.op)
+        registry.adopt(library.op)
         try:
-            job = make_job(self.kernel, self.toolchain)
-            function = load_built(
-                Built(self.kernel, self.op, self.toolchain.device.name, job, self.library, self.helpers)
-            )
+            job, device = make_job(library.kernel, library.toolchain), library.toolchain.device.name
+            function = load_built(Built(library.kernel, library.op, device, job, library.build, self.helpers))
         except Exception as error:
             answer(link, 1, RAISED, one_line(error))
             return
@@ -450,15 +455,6 @@ class RunTask:
                 answer(link, ask.number, DONE, text, records)
 
 
-def _start_a_program() -> None:
-    os.execv("/bin/true", ["true"])
-
-
-def _read_another(pid: int) -> None:
-    with open(f"/proc/{pid}/mem", "rb", buffering=0) as file:
-        file.read(1)
-
-
 def _take_memory(most: int, flags: int = 0) -> None:
     held = mmap.mmap(-1, 2 * most, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | flags)
     held[:: mmap.PAGESIZE] = b"x" * (len(held) // mmap.PAGESIZE)
@@ -471,11 +467,11 @@ ESCAPES: dict[str, Callable[[str, int, int, int], Any]] = {
     "read a file of yours": lambda path, pid, port, most: Path(path).read_bytes(),
     "write into a folder of yours": lambda path, pid, port, most: Path(f"{path}.out").write_bytes(b"x"),
     "see what runs here": lambda path, pid, port, most: Path(f"/proc/{pid}/cmdline").read_bytes(),
-    "start a program": lambda path, pid, port, most: _start_a_program(),
+    "start a program": lambda path, pid, port, most: os.execv("/bin/true", ["true"]),
     "make another process": lambda path, pid, port, most: os.fork() or os._exit(0),
     "reach the network": lambda path, pid, port, most: socket.create_connection(("127.0.0.1", port), 2.0),
     "send a signal to you": lambda path, pid, port, most: os.kill(pid, 0),
-    "read your memory": lambda path, pid, port, most: _read_another(pid),
+    "read your memory": lambda path, pid, port, most: os.read(os.open(f"/proc/{pid}/mem", os.O_RDONLY), 1),
     "raise its own limits": lambda path, pid, port, most: resource.setrlimit(resource.RLIMIT_DATA, (4 * most,) * 2),
     "take more memory": lambda path, pid, port, most: _take_memory(most),
     "take memory as a stack": lambda path, pid, port, most: _take_memory(most, _GROWS_DOWN),
@@ -527,37 +523,36 @@ class Server:
         for number in ask.forget:
             self.calls.pop(number, None)
             self.held.pop(number, None)
-        if not ask.guard:
-            return "", self._described(ask.number, self._called(ask))
-        entered = self.guard.at_end if ask.guard == "end" else self.guard.at_start
-        with entered(ask.dtype):
-            found = self._called(ask, guarded=True)
+        entered = {"end": self.guard.at_end, "start": self.guard.at_start}.get(ask.guard)
+        with entered(ask.dtype) if entered else nullcontext():
+            found = self._called(ask)
             told = [
                 [d.name, d.shape, d.dtype, d.behind, d.distance, d.elements, d.old.hex(), d.new.hex()]
-                for d in self.guard.damages()
+                for d in (self.guard.damages() if entered else ())
             ]
-            return json.dumps(told), self._described(ask.number, found)
+            return json.dumps(told) if told else "", self._described(ask.number, found)
 
-    def _called(self, ask: Ask, guarded: bool = False) -> tuple[Any, ...]:
-        grads = [self._tensor(value) for value in ask.grads]
-        if guarded:
-            grads = [self._guarded(f"gradient {i}", value) for i, value in enumerate(grads)]
+    def _called(self, ask: Ask) -> tuple[Any, ...]:
+        def put(name: str, value: Any) -> Any:
+            """Have a tensor lie between pages that fault where that is asked for."""
+            if not ask.guard or not isinstance(value, Tensor):
+                return value
+            return self.guard.place(name, value).requires_grad_(value.requires_grad)
+
+        grads = [put(f"gradient {i}", self._tensor(value)) for i, value in enumerate(ask.grads)]
         with threads(ask.threads), seeded():
             if ask.inputs is None:
                 return self._gradients(ask.of, grads, ask.wanted)
-            inputs = [self._value(value) for value in ask.inputs]
-            arguments, given = self.function.op.signature.inputs, inputs
-            if guarded:
-                inputs = [self._guarded(one.name, value) for one, value in zip(arguments, given, strict=False)]
+            signature, given = self.function.op.signature, [self._tensor(value) for value in ask.inputs]
+            inputs = [put(one.name, value) for one, value in zip(signature.inputs, given, strict=False)]
             outputs = as_tuple(self.function(*inputs))
-            for argument, mine, theirs in zip(arguments, inputs, given, strict=False) if guarded else ():
-                if argument.alias and isinstance(mine, Tensor):  # what the judge looks at are those that it gave
+            for argument, mine, theirs in zip(signature.inputs, inputs, given, strict=False):
+                if argument.alias and mine is not theirs:  # what the judge looks at are those that it gave
                     theirs.detach().copy_(mine.detach())
             self.calls[ask.number] = inputs, outputs
-            if guarded:
-                for name, output in zip(self.function.op.signature.outputs, outputs, strict=False):
-                    if isinstance(output, Tensor):
-                        self.guard.name(name.name, output)
+            for one, output in zip(signature.outputs, outputs, strict=False) if ask.guard else ():
+                if isinstance(output, Tensor):
+                    self.guard.name(one.name, output)
             return outputs + self._gradients(ask.number, grads, ask.wanted) if ask.both else outputs
 
     def _gradients(self, number: int, grads: Sequence[Any], wanted: Sequence[bool]) -> tuple[Any, ...]:
@@ -575,16 +570,10 @@ class Server:
         found = iter(torch.autograd.grad(outputs, leaves, incoming, retain_graph=True, allow_unused=True))
         return tuple(next(found) if want else None for want in wanted)
 
-    def _guarded(self, name: str, value: Any) -> Any:
-        if not isinstance(value, Tensor):
-            return value
-        return self.guard.place(name, value).requires_grad_(value.requires_grad)
-
-    def _value(self, value: Any) -> Any:
-        return [self._tensor(item) for item in value] if isinstance(value, list) else self._tensor(value)
-
     def _tensor(self, laid: Any) -> Any:
-        """Return a tensor over the arena; anything else as it is."""
+        """Return a tensor over the arena, or a list of such; anything else as it is."""
+        if isinstance(laid, list):
+            return [self._tensor(one) for one in laid]
         if not isinstance(laid, Laid):
             return laid
         if not laid.nbytes:

@@ -26,12 +26,11 @@ from ..checking.runner import laboratory
 from ..checking.safety import replay, safety_cases
 from ..errors import InfraError, InputError, LltmInlineError
 from ..model.registry import Kernel, Op
-from ..run.cases.case import Case, Size, dtypes_of, elements, with_extent
+from ..run.cases.case import Case, dtypes_of, elements, with_extent
 from ..run.cases.drawing import secret
 from ..run.cases.layouts import LAYOUTS
 from ..run.cases.tried import size_cases, viewed
-from ..workers.limits import Limits
-from .builder import Library, Refused, build, refusal_of_nvcc, toolchain_of
+from .builder import Refused, build, refusal_of_nvcc, toolchain_of
 from .grades import NOT_RUN, Mark
 from .lab import CRITERIA, CUDA_CHECKS, CUDA_COUNTS, Exercise, Lab, count_of, speed_of
 from .locked import Broken, Gone
@@ -92,20 +91,16 @@ def grade_text(
         raise InputError(f"{exercise.grade_id}: nothing judges {shown(unknown[0])}; want one of {offered}")
     try:
         faults = _faults(lab, exercise, text, params, seed, trust, compiler)
-    except Broken as broken:
-        if isinstance(broken.error, InfraError):
-            raise broken.error from None
-        raise InfraError(
-            f"{exercise.grade_id} was not graded: {type(broken.error).__name__}: {broken.error}"
-        ) from broken
-    except InfraError:
-        raise
-    except Exception as error:  # of ours: what a text does never comes as one
-        raise InfraError(f"{exercise.grade_id} was not graded: {type(error).__name__}: {error}") from error
+    except (Broken, Exception) as raised:  # of ours: what a text does never comes as one
+        error = raised.error if isinstance(raised, Broken) else raised
+        if isinstance(error, InfraError):
+            raise error from None
+        raise InfraError(f"{exercise.grade_id} was not graded: {type(error).__name__}: {error}") from raised
     marks = []
     for criterion, of in exercise.points.items():
-        reason = faults[criterion]
-        marks.append(Mark(criterion, 0.0 if reason else of, of, _shortened(reason)))
+        reason = " ".join(faults[criterion].split())
+        reason = reason if len(reason) <= _LONGEST else f"{reason[: _LONGEST - 3]}..."
+        marks.append(Mark(criterion, 0.0 if reason else of, of, reason))
     return tuple(marks)
 
 
@@ -141,9 +136,7 @@ def _faults(
             faults["builds"] = refusal_of_nvcc(library, compiler, trust=trust)
         if timed:
             wrong = next(filter(None, faults.values()), "")
-            faults |= (
-                dict.fromkeys(timed, wrong) if wrong else _slow(lab, exercise, timed, runner, library, trust, seed)
-            )
+            faults |= dict.fromkeys(timed, wrong) if wrong else _slow(exercise, timed, runner, seed)
         return faults
 
 
@@ -174,9 +167,10 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
     checked = _Strict(runner.function)
     # This process computes with one thread, and so does a worker of dask; a kernel must be right on several.
     checked.threads = max(2, len(os.sched_getaffinity(0)))
-    guard: Any = RemoteGuard(runner)
     more = hidden_cases(op, seed, checked.watched)
-    parts, matrix = parts_of(checked, more=more, safety=lambda one, sizes: replay(one, safety_cases(op, sizes), guard))
+    parts, matrix = parts_of(
+        checked, more=more, safety=lambda one, sizes: replay(one, safety_cases(op, sizes), RemoteGuard(runner))
+    )
     sections: dict[str, Section] = {}
     aside: list[Section] = []
     for name, part in parts.items():
@@ -262,7 +256,6 @@ def _section(name: str, part: Any, runner: Runner, checked: checking.Runner) -> 
     try:
         cases, findings, skipped, notes = part()
         runner.look_again()
-        runner.require_silence()
     except Gone as gone:
         runner.close()
         return [_finding(label, name, "safety" if name == "safety" else "forward", f"it {gone.reason}")]
@@ -308,15 +301,11 @@ def _told(finding: Finding, hidden: Collection[str]) -> str:
     return "; ".join((f"{seen if seen.startswith((*_SEEN,)) else finding.text}{where}", *finding.hints))
 
 
-def _shortened(reason: str) -> str:
-    line = " ".join(reason.split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
-
-
 def _holds(op: Op, runner: Runner, checked: checking.Runner) -> str:
     """Say whether calls leave memory behind: read from outside."""
-    case = Case("", _large(op), dtypes_of(op)[0])
-    left = 0.0
+    usual, left = size_cases(op, None), 0.0
+    # At a size at which what a call keeps is more than what the C library does.
+    case = Case("", next((case.size for case in usual if case.threaded), usual[0].size), dtypes_of(op)[0])
     try:
         runner.calm = True
         # Once more where it looks like a leak: the C library sets up, and gives back, when it likes.
@@ -385,23 +374,15 @@ def _too_many(count: tuple[str, float], book: Book, moved: float) -> str:
     return f"{found:.3g} {CUDA_COUNTS[what]}, want at most {most:g}{where}"
 
 
-def _large(op: Op) -> Size:
-    """Return a size at which what a call keeps is more than what the C library does."""
-    many = [case.size for case in size_cases(op, None) if case.threaded]
-    return many[0] if many else size_cases(op, None)[0].size
-
-
-def _slow(
-    lab: Lab, exercise: Exercise, criteria: Sequence[str], runner: Runner, library: Library, trust: bool, seed: bytes
-) -> dict[str, str]:
+def _slow(exercise: Exercise, criteria: Sequence[str], runner: Runner, seed: bytes) -> dict[str, str]:
     """Say why it is not as fast as each criterion wants; nothing where it is, at the lower bound of its ratio to the baseline."""
     try:
         kernel = _kernel(exercise, f"{exercise.op.name}/baseline", exercise.baseline)
-        other = build(kernel, exercise.op, library.toolchain, (), trust=trust)
+        other = build(kernel, exercise.op, runner.library.toolchain, (), trust=runner.trust)
     except (Refused, LltmInlineError) as error:
         raise InfraError(f"{exercise.grade_id}: the baseline cannot be built: {error}") from error
-    limits = Limits(seconds=max(lab.limits.seconds, 10.0), memory=lab.limits.memory, output=lab.limits.output)
-    with Runner(other, exercise.op, limits, trust=trust) as baseline:
+    limits = replace(runner.limits, seconds=max(runner.limits.seconds, 10.0))
+    with Runner(other, exercise.op, limits, trust=runner.trust) as baseline:
         try:
             found = speedup(exercise.op, runner, baseline, seed)
         except Gone as gone:

@@ -10,7 +10,6 @@ import secrets
 import tomllib
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -236,12 +235,9 @@ def own_folder(lab: Any) -> Path:
 
 def _belongs(name: PurePosixPath) -> bool:
     """Tell whether a file is a part of the lab, and not what was made of it or lies beside it."""
-    if name.parent == PurePosixPath("wrong") or name.parent == PurePosixPath():
-        return name.suffix in _TEXTS or (
-            name.parent == PurePosixPath()
-            and (name.suffix == ".ipynb" or str(name) in (TOML, SECRET, SELFTEST, OWN_OP))
-        )
-    return False
+    if str(name.parent) != ".":
+        return str(name.parent) == "wrong" and name.suffix in _TEXTS
+    return name.suffix in (*_TEXTS, ".ipynb") or name.name in (TOML, SECRET, SELFTEST, OWN_OP)
 
 
 class _Table:
@@ -424,15 +420,21 @@ def _question(table: _Table, key: str, book: dict[str, Any]) -> Question:
 def own_ops(data: bytes, where: str, want: str = "") -> dict[str, Op]:
     """Execute the instructor's `op.py`, and return the ops that it makes or registers, `want` among them; nothing stays registered."""
     space: dict[str, Any] = {"__name__": "lab_op"}
-    with _only_shipped():
-        before = dict(registry.ops)
-        try:
-            exec(compile(_text(data, where), where, "exec"), space)
-        except Exception as error:  # whatever the instructor's file raises
-            raise DefinitionError(
-                f"{where}: {type(error).__name__}: {error}. It must run by itself: put its imports into it"
-            ) from error
-        registered = [op for name, op in registry.ops.items() if before.get(name) is not op]
+    before = registry.snapshot()
+    shipped = {kernel.op for kernel in registry.values() if registry.is_shipped(kernel)}
+    # It may register ops whose names are taken by those of this session.
+    registry.restore(
+        tuple({name: one for name, one in table.items() if name.partition("/")[0] in shipped} for table in before)  # type: ignore[arg-type]
+    )
+    try:
+        exec(compile(_text(data, where), where, "exec"), space)
+        registered = [op for name, op in registry.ops.items() if name not in shipped or before[0][name] is not op]
+    except Exception as error:  # whatever the instructor's file raises
+        raise DefinitionError(
+            f"{where}: {type(error).__name__}: {error}. It must run by itself: put its imports into it"
+        ) from error
+    finally:
+        registry.restore(before)
     made = (value for value in space.values() if isinstance(value, Op))
     found = {op.name: op for op in (*registered, *made)}
     if not found or (want and want not in found):
@@ -440,17 +442,3 @@ def own_ops(data: bytes, where: str, want: str = "") -> dict[str, Op]:
             f"{where} defines no op{f' {want!r}' * bool(want)}: li.registry.register(li.Op(...)) in it does"
         )
     return found
-
-
-@contextmanager
-def _only_shipped() -> Iterator[None]:
-    """Let a text register ops whose names are taken by those of this session, and leave nothing behind."""
-    before = registry.snapshot()
-    shipped = {kernel.op for kernel in registry.values() if registry.is_shipped(kernel)}
-    registry.restore(
-        tuple({name: one for name, one in table.items() if name.partition("/")[0] in shipped} for table in before)  # type: ignore[arg-type]
-    )
-    try:
-        yield
-    finally:
-        registry.restore(before)

@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple, NoReturn
 
 import torch
@@ -103,19 +103,6 @@ def _plain(value: Any) -> Any:
     return value.detach().resolve_conj().resolve_neg()
 
 
-class _File:
-    """An open file, to be handed on."""
-
-    def __init__(self, number: int) -> None:
-        self._number = number
-
-    def fileno(self) -> int:
-        return self._number
-
-    def close(self) -> None:
-        os.close(self._number)
-
-
 _servers: dict[tuple[tuple[str, str], ...], ForkClient] = {}
 _starting = threading.Lock()
 
@@ -153,7 +140,7 @@ class _Clock:
     """
 
     def __init__(self, pid: int, seconds: float) -> None:
-        self._pid, self._seconds, self._started = pid, seconds, time.monotonic()
+        self._pid, self.seconds, self._started = pid, seconds, time.monotonic()
         #: For each thread how long it had waited when it was not back at once.
         self.before: dict[str, float] | None = None
         self._used = self._ticks()
@@ -163,13 +150,13 @@ class _Clock:
         passed = time.monotonic() - self._started
         if self.before is None and passed > _TICK:
             self.before = self._waited()
-        if passed < self._seconds:
-            return self._seconds - passed
-        if (self._ticks() - self._used) / os.sysconf("SC_CLK_TCK") > self._seconds * processors():
+        if passed < self.seconds:
+            return self.seconds - passed
+        if (self._ticks() - self._used) / os.sysconf("SC_CLK_TCK") > self.seconds * processors():
             return 0.0
         before = self.before or {}
         waited = max((now - before.get(thread, 0.0) for thread, now in self._waited().items()), default=0.0)
-        return self._seconds - passed + min(waited, _MOST_WAITED * self._seconds)
+        return self.seconds - passed + min(waited, _MOST_WAITED * self.seconds)
 
     def _ticks(self) -> int:
         """Return what all its threads have taken of the processors; nothing of a process that has ended."""
@@ -187,7 +174,7 @@ class _Clock:
         return found
 
 
-class Locked:
+class Locked(AbstractContextManager["Locked"]):
     """One builder or runner.
 
     Args:
@@ -203,21 +190,17 @@ class Locked:
         fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
         self.memory = mmap.mmap(memory, ARENA + BOOK)
         try:
-            self.pid, self._link, self._output, self._box, _ = self._server.fork(_File(memory))
+            self.pid, self._link, self._output, self._box, _ = self._server.fork(os.fdopen(memory, "rb", 0))
         except WorkerError as error:
             raise InfraError(f"no process can be forked for a submission: {error}") from error
         self._group = enclosure.Group(self.pid, task.memory, sandbox.THREADS)
         os.set_blocking(self._output, False)
         self.printed, self._speaks, self._closed = Output(), True, False
-        self._data, self._data_ended = bytearray(), False
-        self._sight = -1
+        self._data, self._sight = bytearray(), -1
         self._memory: int = task.memory
         self._held: int | None = None
         self._cursor, self._rooms = 0, dict[int, tuple[int, int]]()
-        try:
-            send(self._link, task)
-        except OSError:
-            self._fail()
+        self.ask(task)
 
     def receive(self, number: int, seconds: float) -> Answer:
         """Wait for the one answer to a request.
@@ -228,15 +211,9 @@ class Locked:
         """
         clock = _Clock(self.pid, seconds)
         while (found := self._parsed(number)) is None:
-            left = self._hold_to(clock, seconds)
-            ready = readable(self._files(), min(left, _TICK))
+            self._wait(clock)
             self._drain()
-            ended = self._server.ending_of(self.pid) is not None  # asked first: what it has sent before is read then
-            if self._link.fileno() in ready or ended:
-                while readable([self._link.fileno()], 0) and not self._data_ended:
-                    self._feed()
-                if ended or self._data_ended:
-                    return self._parsed(number) or self._fail()
+            self._feed()
         if self._sight >= 0 and self._held is None:  # nothing of a student's is in it yet
             self._held = self.held()
         return found
@@ -247,18 +224,23 @@ class Locked:
         Raises:
             Gone: it ended, or passed a limit and was ended.
         """
-        clock = _Clock(self.pid, seconds)
-        while self._link.fileno() not in readable(self._files(), _TICK):
+        self._wait(_Clock(self.pid, seconds))
+
+    def _wait(self, clock: _Clock) -> None:
+        files = [self._link.fileno(), self._server.fileno()]
+        while files[0] not in readable(
+            [*files, self._output if self._speaks else -1], min(self._hold_to(clock), _TICK)
+        ):
             self._drain()
-            self._hold_to(clock, seconds)
-            if self._server.ending_of(self.pid) is not None:
+            # What it has sent before is read.
+            if self._server.ending_of(self.pid) is not None and not readable(files[:1], 0):
                 self._fail()
 
-    def _hold_to(self, clock: _Clock, seconds: float) -> float:
+    def _hold_to(self, clock: _Clock) -> float:
         """End it where it has passed a limit; return the seconds that are left."""
         left = clock.left()
         if left <= 0:
-            self._end(f"does not come back within {seconds:g} s")
+            self._end(f"does not come back within {clock.seconds:g} s")
         if clock.before is not None and self._sight >= 0:  # a runner, and not back at once
             count = 0
             with suppress(OSError):
@@ -270,10 +252,6 @@ class Locked:
                 self._end(self._too_much())
         return left
 
-    def _files(self) -> list[int]:
-        """List what may have something to say."""
-        return [self._link.fileno(), self._output if self._speaks else -1, self._server.fileno()]
-
     def require_silence(self) -> None:
         """See that nothing has come that nobody asked for.
 
@@ -282,12 +260,10 @@ class Locked:
         """
         if readable([self._link.fileno()], 0):
             self._feed()
-            if self._data_ended:
-                self._fail()
             self._end("answers twice, or without being asked")
 
     def _feed(self) -> None:
-        """Take in what has come, or that nothing will come any more."""
+        """Take in what has come; where nothing will come any more, it has ended."""
         data, files = b"", list[int]()
         with suppress(ConnectionError):
             data, files, _, _ = socket.recv_fds(self._link, _PIPE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
@@ -297,7 +273,8 @@ class Locked:
             else:
                 os.close(file)
         self._data += data
-        self._data_ended = not data
+        if not data:
+            self._fail()
         if len(self._data) > _MOST_BYTES:
             self._end("sends what is no answer")
 
@@ -380,6 +357,8 @@ class Locked:
         kept: list[tuple[Laid, Tensor]] = []
 
         def describe(value: Any, want: bool) -> Any:
+            if isinstance(value, list):
+                return [describe(one, False) for one in value]
             if not isinstance(value, Tensor):
                 return value
             offset, whole = next(places)
@@ -389,13 +368,8 @@ class Locked:
             kept.append((Laid(offset, whole.numel(), *form, want), whole))
             return kept[-1][0]
 
-        laid = [
-            [describe(one, False) for one in value]
-            if isinstance(value, list)
-            else describe(value, bool(wanted) and wanted[index])
-            for index, value in enumerate(plain)
-        ]
-        return tuple(laid), kept
+        laid = tuple(describe(value, bool(wanted) and wanted[index]) for index, value in enumerate(plain))
+        return laid, kept
 
     def _room(self, number: int, size: int) -> int:
         """Find room for the tensors of a call, behind those of the one before; what lies there of a living call stays."""
@@ -436,8 +410,8 @@ class Locked:
         """Return what stands in it."""
         return self.memory[ARENA:]
 
-    def ask(self, ask: inside.Ask | str) -> None:
-        """Send a request, or a word to go on."""
+    def ask(self, ask: Any) -> None:
+        """Send its task, a request, or a word to go on."""
         try:
             send(self._link, ask)
         except OSError:
@@ -529,21 +503,5 @@ class Locked:
             os.close(self._sight)
         self._box.close()
 
-    def __enter__(self) -> Locked:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def require_locks(held: str, trust: bool) -> None:
-    """See that the locks hold that a submission is not run without.
-
-    Raises:
-        InfraError: one does not.
-    """
-    missing = [name for name in sandbox.NEEDED if name not in held.split(", ")]
-    if missing and not trust:
-        raise InfraError(
-            f"this machine has no {' and no '.join(missing)}, which lock a submission in: python -m lltm_inline lab doctor says more"
-        )

@@ -73,12 +73,12 @@ notebook = "{name}.ipynb"
 seconds = {seconds}
 memory_mib = 2048
 
-[exercises.{key}]                 # the grade_id of the cell
-kernel = "{kernel}"
+[exercises.{op}]                 # the grade_id of the cell
+kernel = "{op}/mine"
 params = {params}                 # numbers that students may set
 {more}
 
-[exercises.{key}.points]
+[exercises.{op}.points]
 {points}
 """
 
@@ -150,17 +150,12 @@ def new(folder: str | os.PathLike[str], op: Op | str, *, solution: Kernel | str 
     points = "\n".join(
         f"{json.dumps(name) if ' ' in name else name} = {points}" for name, points in _points(op, kernel)
     )
-    known = {
-        "name": folder.name,
-        "key": op.name,
-        "kernel": f"{op.name}/mine",
-        "params": json.dumps(list(kernel.params)),
-        **_OF_KIND["cuda" if kernel.cuda else "cpp"],
-    }
+    known = {"name": folder.name, "op": op.name, "params": json.dumps(list(kernel.params)), "points": points}
+    toml = _TOML.format(**known, **_OF_KIND["cuda" if kernel.cuda else "cpp"])
     book = json.dumps(_notebook(folder.name, op, kernel, text, own), indent=1)
     wrong = f"// parity: nothing is computed yet\n{cut(text, op.name).strip()}\n"
     files = {
-        TOML: (_TOML.format(**known, points=points), "points, due date, limits"),
+        TOML: (toml, "points, due date, limits"),
         f"{folder.name}.ipynb": (f"{book}\n", "the notebook, with the solution"),
         f"wrong/{op.name}.nothing{suffix}": (wrong, "a wrong kernel: selftest expects that it fails"),
         SECRET: (f"{secrets.token_hex(32)}\n", "the seeds of the hidden cases: never hand it out"),

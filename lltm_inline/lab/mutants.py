@@ -29,7 +29,6 @@ _CHANGES = (
     ("function", r"\b(?:std::)?tanh\b(?=\()", ("std::sin",)),
     ("function", r"\b(?:std::)?exp\b(?=\()", ("std::expm1",)),
 )
-_PATTERNS = tuple((word, re.compile(pattern), into) for word, pattern, into in _CHANGES)
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,8 @@ def mutants(solution: str, seed: int | bytes = 0, most: int = 40) -> tuple[Mutan
     given = set(cut(solution, "solution").split("\n")) if BEGIN in solution else set()
     lines = solution.split("\n")
     found: dict[str, Mutant] = {}
-    for word, pattern, into in _PATTERNS:
-        for match in pattern.finditer(code):
+    for word, pattern, into in _CHANGES:
+        for match in re.finditer(pattern, code):
             for template in into:
                 new = match.expand(template)
                 text = solution[: match.start()] + new + solution[match.end() :]

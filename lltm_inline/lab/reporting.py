@@ -79,10 +79,11 @@ def report(
         return Made(folder, tuple((str(target), f"for {name}") for name, target in targets.items()))
     pages = {student: f"students/{_file_name(student)}.html" for student in grades.students}
     everybody = class_page(grades, pages)
+    nbgrader, canvas, moodle = map(_csv, _tables(grades))
     files = {
-        "nbgrader.csv": (_csv(_NBGRADER, _nbgrader(grades)), "as nbgrader exports it"),
-        "canvas.csv": (_csv(*_canvas(grades)), "for Canvas: Grades, Import"),
-        "moodle.csv": (_csv(*_moodle(grades)), "for Moodle: Grades, Import, CSV file"),
+        "nbgrader.csv": (nbgrader, "as nbgrader exports it"),
+        "canvas.csv": (canvas, "for Canvas: Grades, Import"),
+        "moodle.csv": (moodle, "for Moodle: Grades, Import, CSV file"),
         "class.html": (
             _document(f"{grades.lab}: class", everybody),
             "for you: points, criteria that failed, sources that are nearly the same",
@@ -105,43 +106,32 @@ def _file_name(student: str) -> str:
     return plain if plain == student and not _TAKEN.fullmatch(plain) else f"{plain}-{digest}"
 
 
-def _csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def _csv(rows: Iterable[Sequence[Any]]) -> str:
     """Write a table that a spreadsheet shows as it is."""
     out = StringIO()
     writer = csv.writer(out)
-    for row in (head, *rows):
+    for row in rows:
         writer.writerow([plain_cell(cell) if isinstance(cell, str) else cell for cell in row])
     return out.getvalue()
 
 
-def _nbgrader(grades: Grades) -> Iterable[Sequence[Any]]:
-    whole = sum(grades.of.values())
+def _tables(grades: Grades) -> tuple[list[Sequence[Any]], ...]:
+    """Return the rows of the tables for nbgrader, Canvas and Moodle."""
+    whole, by_mail = sum(grades.of.values()), all("@" in student for student in grades.students)
+    nbgrader: list[Sequence[Any]] = [_NBGRADER]
+    canvas: list[Sequence[Any]] = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", grades.lab]]
+    canvas.append(["Points Possible", "", "", "", "", whole])
+    moodle: list[Sequence[Any]] = [["Email address" if by_mail else "ID number", grades.lab, "Feedback comments"]]
     for student in grades.students:
         raw, score = grades.raw(student), grades.score(student)
-        lost = "" if raw is None or score is None else round(raw - score, 6)
-        when = grades.handed_in.get(student, "")
-        yield [grades.lab, grades.due, when, student, "", "", student if "@" in student else "",
-               *("" if one is None else one for one in (raw, lost, score)), whole]  # fmt: skip
-
-
-def _canvas(grades: Grades) -> tuple[Sequence[str], list[Sequence[Any]]]:
-    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", grades.lab]
-    rows: list[Sequence[Any]] = [["Points Possible", "", "", "", "", sum(grades.of.values())]]
-    for student in grades.students:
-        score = grades.score(student)
+        points = ["", "", ""] if raw is None or score is None else [raw, round(raw - score, 6), score]
+        mail, when = student if "@" in student else "", grades.handed_in.get(student, "")
+        nbgrader.append([grades.lab, grades.due, when, student, "", "", mail, *points, whole])
         # Canvas knows a student by the login, and the row of points by what stands in front.
         name = f"student {student}" if student.strip().lower() == "points possible" else student
-        rows.append([name, "", "", student, "", "" if score is None else score])
-    return head, rows
-
-
-def _moodle(grades: Grades) -> tuple[Sequence[str], list[Sequence[Any]]]:
-    by_mail = all("@" in student for student in grades.students)
-    rows: list[Sequence[Any]] = []
-    for student in grades.students:
-        score = grades.score(student)
-        rows.append([student, "" if score is None else score, "; ".join(_reasons(grades, student))])
-    return ["Email address" if by_mail else "ID number", grades.lab, "Feedback comments"], rows
+        canvas.append([name, "", "", student, "", points[2]])
+        moodle.append([student, points[2], "; ".join(_reasons(grades, student))])
+    return nbgrader, canvas, moodle
 
 
 def _reasons(grades: Grades, student: str) -> list[str]:
@@ -239,14 +229,12 @@ def student_page(grades: Grades, student: str) -> Html:
     score = grades.score(student)
     whole = sum(grades.of.values())
     parts: list[object] = [tag("h1", grades.lab), paragraph(tag("b", student), ": ", _points(score, whole))]
-    if not grades.sandboxed:
-        parts.append(note("plain", _UNLOCKED))
+    said = [_UNLOCKED] * (not grades.sandboxed)
     if lost := grades.penalty.get(student, 0.0):
-        said = f"Handed in {grades.handed_in[student]}, due {grades.due}: {lost:.0%} of the points are lost."
-        parts.append(note("plain", said))
+        said.append(f"Handed in {grades.handed_in[student]}, due {grades.due}: {lost:.0%} of the points are lost.")
     if cells := grades.rewritten.get(student):
-        said = f"You have rewritten what was locked: {', '.join(cells)}. You were graded by what was handed out."
-        parts.append(note("plain", said))
+        said.append(f"You have rewritten what was locked: {', '.join(cells)}. You were graded by what was handed out.")
+    parts += [note("plain", one) for one in said]
     for grade in grades.students[student]:
         parts.append(tag("h2", grade.exercise))
         if grade.not_graded:
@@ -292,8 +280,7 @@ def class_page(grades: Grades, pages: Mapping[str, str]) -> Html:
         parts.append(
             table(["share of the points", Cell("students", align="num"), ""], rows, caption="how the points are spread")
         )
-    fallen = grades.fallen.most_common()
-    if fallen:
+    if fallen := grades.fallen.most_common():
         rows = [[name, Cell(count, align="num"), bar(count / fallen[0][1], kind="bad")] for name, count in fallen]
         parts.append(table(["criterion", Cell("students", align="num"), ""], rows, caption="criteria that failed most"))
     parts += [_pair(grades, pair) for pair in likenesses(grades)]

@@ -8,7 +8,8 @@ import random
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from itertools import takewhile
 from string import hexdigits
 from typing import Any, NamedTuple
@@ -19,16 +20,17 @@ from torch.autograd.function import once_differentiable
 
 from ..autopsy.symbolize import lines_of
 from ..base.processors import processors
-from ..checking.guard import Damage
+from ..checking.guard import Damage, Guard
 from ..checking.runner import threads
 from ..errors import InfraError, LltmInlineError
 from ..model.registry import Op
 from ..run.built import build_helper
 from ..run.function import Function, each
 from ..workers.limits import Limits
-from .builder import Library, runtime_of
-from .inside import BOOK_HEAD, BOOK_LINE, BOOK_WHATS, Ask, RunTask
-from .locked import Answer, Broken, Gone, Kept, Locked, require_locks, same
+from . import sandbox
+from .builder import runtime_of
+from .inside import BOOK_HEAD, BOOK_LINE, BOOK_WHATS, Ask, Library, RunTask
+from .locked import Answer, Broken, Gone, Kept, Locked, same
 
 #: Locks and loading, on a machine that is busy.
 _LOAD_SECONDS = 60.0
@@ -39,22 +41,6 @@ _MORE, _MOST_MORE, _HOLD = (0, 0, 0, 0, 0, 0, 1, 1, 2, 4), 48, 1 / 8
 #: Calls of no more bytes are made again.
 _SMALL = 1 << 16
 CHANGES = "its result changes when it is called again: a result must be memory of its own"
-
-
-class _Good(NamedTuple):
-    """A call that was answered, which may be made again, with inputs of its own: a kernel may change those that it was given."""
-
-    inputs: tuple[Any, ...]
-    wanted: tuple[bool, ...]
-    threads: int
-
-
-class _Held(NamedTuple):
-    """What an answer gave, to be looked at again later; `keep` keeps its call alive."""
-
-    process: Locked
-    answer: Answer
-    keep: Any
 
 
 class Book(NamedTuple):
@@ -71,7 +57,7 @@ class Book(NamedTuple):
     worst: dict[str, int]
 
 
-class Runner:
+class Runner(AbstractContextManager["Runner"]):
     """The process in which one submission's kernel runs; a new one takes its place when it has ended.
 
     A kernel has a memory: it can count its calls, and hand out one buffer for all of them. So with a seed the calls that a check asks
@@ -85,6 +71,7 @@ class Runner:
         seed: from which all that follows; without one there is only what is asked for.
 
     Attributes:
+        library, limits, trust: as above.
         spent: seconds in which its answers were waited for, in all processes.
         faults: what was seen beside the calls that were asked for.
         raised: how many calls have raised.
@@ -96,11 +83,13 @@ class Runner:
         self, library: Library, op: Op, limits: Limits, *, trust: bool = False, seed: bytes | None = None
     ) -> None:
         self._draw = random.Random(seed)
-        self._good: deque[_Good] = deque(maxlen=4)
-        self._kept: _Held | None = None
+        #: Calls that were answered, and may be made again, with inputs of their own: a kernel may change those that it was given.
+        self._good: deque[tuple[list[Any], Sequence[bool], int]] = deque(maxlen=4)
+        #: What an answer gave, to be looked at again later; the last keeps its call alive.
+        self._kept: tuple[Locked, Answer, Any] | None = None
         self.faults: list[str] = []
         self.raised, self.calm = 0, seed is None
-        self._library, self.limits, self._trust = library, limits, trust
+        self.library, self.limits, self.trust = library, limits, trust
         try:
             self._helpers = {
                 name: build_helper(name, library.toolchain.compiler, False) for name in ("bridge", "guard")
@@ -127,22 +116,22 @@ class Runner:
             RuntimeError: the library cannot be loaded.
         """
         if self.process is None:
-            library = self._library
-            task = RunTask(
-                library.kernel, library.op, library.toolchain, library.build, self._helpers, self.limits.memory,
-                math.ceil(_IN_ALL * self.limits.seconds * processors()),
-            )  # fmt: skip
+            seconds = math.ceil(_IN_ALL * self.limits.seconds * processors())
+            task = RunTask(self.library, self._helpers, self.limits.memory, seconds)
             self.process, self._number, self._forgotten = Locked(task, self.limits.output), 1, []
             try:
-                require_locks(self.process.receive(0, _LOAD_SECONDS).text, self._trust)
+                held = self.process.receive(0, _LOAD_SECONDS).text.split(", ")
+                missing = [name for name in sandbox.NEEDED if name not in held]
+                if missing and not self.trust:
+                    which = f"no {' and no '.join(missing)}, which lock a submission in"
+                    raise InfraError(f"this machine has {which}: python -m lltm_inline lab doctor says more")
                 self.process.ask("load")
-                answer = self._receive(1, max(self.limits.seconds, _LOAD_SECONDS / 2))
+                answer = self.process.receive(1, max(self.limits.seconds, _LOAD_SECONDS / 2))
+                if answer.raised:
+                    raise RuntimeError(answer.text)
             except BaseException:
                 self.close()
                 raise
-            if answer.raised:
-                self.close()
-                raise RuntimeError(answer.text)
         return self.process
 
     def close(self) -> None:
@@ -151,50 +140,40 @@ class Runner:
             self.process.close()
             self.process, self._kept = None, None
 
-    def require_silence(self) -> None:
-        """See that it still stands and has said nothing that nobody asked for.
+    def call(
+        self, values: Sequence[Any], wanted: Sequence[bool], threads: int, of: _Call | None = None
+    ) -> tuple[_Call, Answer]:
+        """Run forward with inputs, or differentiate an earlier call with the gradients of its outputs.
 
-        Raises:
-            Gone: it has ended by itself, or has.
+        Returns:
+            The call, by which its gradients can be had, and what it gave.
         """
-        if self.process is not None:
-            self.process.require_silence()
-
-    def _receive(self, number: int, seconds: float) -> Answer:
-        assert self.process is not None
-        try:
-            return self.process.receive(number, seconds)
-        except BaseException:
-            self.close()
-            raise
-
-    def call(self, inputs: Sequence[Any], wanted: Sequence[bool], threads: int) -> tuple[_Call, Answer]:
-        """Run forward; return the call, by which its gradients can be had, and what it gave."""
-        call, answer = self._called(inputs, wanted, threads)
+        call, answer = self._called(values, wanted, threads, of)
         if not self.calm:
-            if _size(inputs) <= _SMALL:
-                self._good.append(_Good(tuple(each(value, torch.clone) for value in inputs), tuple(wanted), threads))
-            self._look_back(call.process, answer, call)
+            flat = (one for value in values for one in (value if isinstance(value, list | tuple) else [value]))
+            size = sum(one.untyped_storage().nbytes() for one in flat if isinstance(one, Tensor))
+            if of is None and size <= _SMALL:
+                self._good.append(([each(value, torch.clone) for value in values], wanted, threads))
+            self._look_back(call.process, answer, (call, of))
         return call, answer
 
-    def _called(self, inputs: Sequence[Any], wanted: Sequence[bool], threads: int) -> tuple[_Call, Answer]:
-        process, number = self._begin()
-        laid, kept = process.lay(number, inputs, wanted)
-        call = _Call(self, process, number, kept)
-        return call, self._answer(Ask(number, laid, wanted=tuple(wanted), threads=threads, **self._manner()), kept)
-
-    def gradients(self, call: _Call, grads: Sequence[Any], wanted: Sequence[bool], threads: int) -> Answer:
-        """Differentiate an earlier call."""
-        process, number = self._begin()
-        if process is not call.process:
+    def _called(
+        self, values: Sequence[Any], wanted: Sequence[bool], threads: int, of: _Call | None = None
+    ) -> tuple[_Call, Answer]:
+        if self.spent > _IN_ALL * self.limits.seconds:
+            self.close()
+            raise Gone(f"does not come back within {_IN_ALL * self.limits.seconds:g} s, all its calls together")
+        process = self.start()
+        process.require_silence()
+        if of and process is not of.process:
             raise Gone("has ended since its forward was called")
-        laid, kept = process.lay(number, grads)
-        mine = _Call(self, process, number, kept)
-        ask = Ask(number, of=call.number, grads=laid, wanted=tuple(wanted), threads=threads, **self._manner())
-        answer = self._answer(ask, [*kept, *call.kept])
-        if not self.calm:
-            self._look_back(process, answer, (mine, call))
-        return answer
+        number = self.next_number()
+        laid, kept = process.lay(number, values, () if of else wanted)
+        call = _Call(self, process, number, kept)
+        ask = Ask(
+            number, None if of else laid, of.number if of else 0, laid if of else (), tuple(wanted), threads=threads
+        )
+        return call, self._answer(ask, [*kept, *of.kept] if of else kept)
 
     def _look_back(self, process: Locked, answer: Answer, keep: Any) -> None:
         """Make some calls that nobody asked for, and see whether an earlier result is still what it was.
@@ -213,48 +192,43 @@ class Runner:
             self.look_again()
             # Whoever gets the results may change them: what they were is kept beside.
             own = tuple(each(value, torch.clone) for value in answer.values)
-            self._kept = _Held(process, answer._replace(values=own), keep)
+            self._kept = process, answer._replace(values=own), keep
 
     def look_again(self) -> None:
-        """See whether the result that was held on to is still what it was, and let it go."""
+        """See whether the result that was held on to is still what it was, and let it go; and that nothing else was said.
+
+        Raises:
+            Gone: the process has ended by itself, or has said what nobody asked for.
+        """
+        if self.process is not None:
+            self.process.require_silence()
         held, self._kept = self._kept, None
-        if held is not None and held.process is self.process:
-            now = held.process.read(held.answer).values
-            if not all(map(same, now, held.answer.values)):
+        if held is not None and held[0] is self.process:
+            process, answer, _ = held
+            if not all(map(same, process.read(answer).values, answer.values)):
                 self.faults.append(CHANGES)
-
-    def _begin(self) -> tuple[Locked, int]:
-        if self.spent > _IN_ALL * self.limits.seconds:
-            self.close()
-            raise Gone(f"does not come back within {_IN_ALL * self.limits.seconds:g} s, all its calls together")
-        process = self.start()
-        process.require_silence()
-        return process, self.next_number()
-
-    def _manner(self) -> dict[str, Any]:
-        """Return what goes with every request."""
-        forget, self._forgotten = tuple(self._forgotten), []
-        return {"forget": forget, "guard": self.guard, "dtype": self.dtype}
 
     def _answer(self, ask: Ask, kept: Kept) -> Answer:
         assert self.process is not None
-        process = self.process
-        started = time.monotonic()
-        process.open_book(self.books is not None)
-        process.ask(ask)
-        answer = self._receive(ask.number, self.limits.seconds)
-        self.spent += time.monotonic() - started
+        process, started = self.process, time.monotonic()
+        forget, self._forgotten = tuple(self._forgotten), []
         try:
+            process.open_book(self.books is not None)
+            process.ask(replace(ask, forget=forget, guard=self.guard, dtype=self.dtype))
+            answer = process.receive(ask.number, self.limits.seconds)
+            self.spent += time.monotonic() - started
             process.take_back(kept)
             answer = answer if answer.raised else process.read(answer)
         except BaseException:
             self.close()
             raise
-        book = self._book() if self._library.kernel.cuda else None
+        book = self._book() if self.library.kernel.cuda else None
         if answer.raised or (book and book.faults):
             self.raised += 1
             # What was found is told, whatever the text has made of the exception.
-            raise RuntimeError(self._with_lines(book.said) if book and book.faults else _said(answer.text))
+            # And the type of a runner's exception is left out, which is one here too.
+            own = answer.text.removeprefix("RuntimeError: ")[:500]
+            raise RuntimeError(self._with_lines(book.said) if book and book.faults else own)
         if book and self.books is not None:
             self.books.append(book)
         if self.guard:
@@ -268,11 +242,11 @@ class Runner:
         _, faults, launches, blocks, warps, barriers, count, lost, said = BOOK_HEAD.unpack_from(data)
         rows = [BOOK_LINE.unpack_from(data, BOOK_HEAD.size + i * BOOK_LINE.size) for i in range(count)]
         wanted = (at for row in rows for at in row[5:] if at and self.books is not None)
-        places = lines_of(wanted, self._library.build.path)
+        places = lines_of(wanted, self.library.build.path)
         sums, worst = dict.fromkeys(BOOK_WHATS, (0, 0, 0)), dict[str, tuple[int, int]]()
         for what, _, times, transactions, least, *calls in rows:
             name = BOOK_WHATS[what]
-            own = [places[at].line for at in calls if at in places and places[at].file == self._library.kernel.name]
+            own = [places[at].line for at in calls if at in places and places[at].file == self.library.kernel.name]
             if not own and name == BOOK_WHATS[-1]:
                 continue  # in a function of ours, which a GPU has as an instruction
             before = sums[name]
@@ -287,7 +261,7 @@ class Runner:
         """Write lines of the text in the place of addresses of its library."""
         first, *parts = said.split("line @")
         at = [int("".join(takewhile(hexdigits.__contains__, part))[:8] or "0", 16) for part in parts]
-        own = {at: place.line for at, place in lines_of(at, self._library.build.path).items()}
+        own = {at: place.line for at, place in lines_of(at, self.library.build.path).items()}
         told = (
             f"line {own.get(one, 'that is not known')}{part.lstrip(hexdigits)}"
             for one, part in zip(at, parts, strict=True)
@@ -323,24 +297,12 @@ class Runner:
             @once_differentiable
             def backward(ctx: Any, *grads: Any) -> Any:
                 with _honest(), threads(1):
-                    answer = runner.gradients(ctx.call, grads, ctx.needs_input_grad, ctx.threads)
+                    _, answer = runner.call(grads, ctx.needs_input_grad, ctx.threads, ctx.call)
                 if len(answer.values) != len(ctx.needs_input_grad):
                     raise Gone("sends what is no answer")
                 return answer.values[0] if len(answer.values) == 1 else answer.values
 
         return Remote
-
-    @contextmanager
-    def guarded(self, where: str, dtype: torch.dtype) -> Iterator[None]:
-        """Have the tensors of all calls lie between pages that fault when they are touched."""
-        self.guard, self.dtype, self.damages = where, dtype, []
-        try:
-            yield
-        finally:
-            self.guard = ""
-
-    def __enter__(self) -> Runner:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -357,11 +319,6 @@ def _honest() -> Iterator[None]:
         raise
 
 
-def _size(inputs: Sequence[Any]) -> int:
-    flat = (one for value in inputs for one in (value if isinstance(value, list | tuple) else [value]))
-    return sum(one.untyped_storage().nbytes() for one in flat if isinstance(one, Tensor))
-
-
 class _Call:
     """A call whose gradients somebody may want, or whose results: when it goes, it is forgotten on both sides."""
 
@@ -374,42 +331,38 @@ class _Call:
             self._runner._forgotten.append(self.number)
 
 
-class RemoteGuard:
-    """The memory guard of a runner, as `checking.safety` uses one."""
+class RemoteGuard(Guard):
+    """The memory guard of a runner: tensors get their pages and their names on the other side."""
 
     finder, missed = 0, 0
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
 
-    def at_end(self, dtype: torch.dtype = torch.float64) -> Any:
-        """Have data lie flush with the last accessible page."""
-        return self._runner.guarded("end", dtype)
-
-    def at_start(self, dtype: torch.dtype = torch.float64) -> Any:
-        """Have data lie flush with the first accessible page."""
-        return self._runner.guarded("start", dtype)
+    @contextmanager
+    def _entered(self, end: bool, dtype: torch.dtype) -> Iterator[Guard]:
+        runner = self._runner
+        runner.guard, runner.dtype, runner.damages = "end" if end else "start", dtype, []
+        try:
+            yield self
+        finally:
+            runner.guard = ""
 
     def place(self, name: str, tensor: Tensor, stretch: int = 0) -> Tensor:
-        """Leave the tensor where it is: on the other side it gets its pages."""
+        """Leave the tensor where it is."""
         return tensor.detach().clone()
 
     def expect(self, maker: str, sizes: Any) -> None:
-        """Do nothing: the other side names its tensors."""
+        """Do nothing."""
 
     def name(self, name: str, tensor: Tensor) -> bool:
-        """Do nothing: the other side names its tensors."""
+        """Do nothing."""
         return True
 
     def damages(self) -> tuple[Damage, ...]:
         """Tell what was written beside tensors since the last time."""
         found, self._runner.damages = tuple(self._runner.damages), []
         return found
-
-
-def _said(text: str) -> str:
-    """Leave out the type of a runner's exception, which is one here too."""
-    return text.removeprefix("RuntimeError: ")[:500]
 
 
 def _damages(text: str) -> list[Damage]:

@@ -126,14 +126,9 @@ def _limit(memory: int, seconds: int, file: int | None, own: bool) -> None:
             resource.setrlimit(which, (value, value + (which == resource.RLIMIT_CPU)))
 
 
-def landlock_version() -> int:
-    """Return the version of Landlock that this system has, 0 for none."""
-    return max(int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), 1)), 0)
-
-
 def _landlock(read: Sequence[str | os.PathLike[str]], write: str | os.PathLike[str] | None) -> bool:
-    version = landlock_version()
-    if not version:
+    version = int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), 1))
+    if version <= 0:  # there is none
         return False
     every = sum(rights for since, rights in _RIGHTS.items() if since <= version)
     # All of the network by TCP, and what is scoped: abstract sockets and signals to processes outside.
@@ -178,7 +173,7 @@ def rules() -> Any:
             made.add_rule(allow if value in values else kill, name, filters.Arg(argument, equal, value))
     made.add_rule(
         filters.ERRNO(errno.ENOSYS), "clone3"
-    )  # its flags lie out of a filter's sight: glibc takes `clone` then
+    )  # its flags are out of a filter's sight: glibc takes `clone` then
     made.add_rule(allow, "clone", filters.Arg(0, masked, _THREAD, _THREAD))
     made.add_rule(kill, "clone", filters.Arg(0, masked, _THREAD, 0))
     made.add_rule(allow, "mmap", filters.Arg(3, masked, _UNCOUNTED, 0))

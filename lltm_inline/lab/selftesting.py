@@ -14,7 +14,7 @@ from ..base.above import Sheet
 from ..base.arguments import plural, using_file
 from ..model.op import FrozenDict
 from .grades import NOT_RUN, Mark
-from .grading import Job, Outcome, judge, marks_of, require_sandbox, workers_of
+from .grading import How, Job, Outcome, judge, marks_of, require_sandbox
 from .lab import SELFTEST, Exercise, Lab, own_folder, read_lab, speed_of
 from .mutants import mutants as changed
 
@@ -109,24 +109,18 @@ def selftest(
     """
     folder = own_folder(lab)
     lab = read_lab(folder)
-    count = workers_of(workers, None, compiler, progress)
+    how = How(workers, None, trust, compiler, progress)
     require_sandbox(trust)
     trials = [trial for exercise in lab.exercises for trial in _trials(exercise, lab, mutants)]
     known: dict[tuple[str, bool], Outcome] = {}
-
-    def keep(outcome: Outcome) -> None:
-        known[outcome.key, outcome.timed] = outcome
-
     made: list[Trial] = []
     for changes in (False, True):
         if changes and (not mutants or any(one.kind == "solution" and not one.ok for one in made)):
             break  # what is wrong with the solution is wrong with each change of it
         now = [one for one in trials if (one[1] == "mutant") is changes]
         jobs = {job.key: job for _, _, _, job, _, _ in now}
-        judge(
-            lab, list(jobs.values()), secrets.token_hex(16), keep, known, workers=count, scheduler=None, trust=trust,
-            compiler=compiler, progress=progress,
-        )  # fmt: skip
+        run = secrets.token_hex(16)
+        judge(lab, list(jobs.values()), run, lambda one: known.update({(one.key, one.timed): one}), known, how)
         for exercise, kind, name, job, by, why in now:
             marks, said = marks_of(exercise, [known.get((job.key, timed)) for timed in (False, True)])
             if kind != "mutant" or _ran(marks):  # a change that does not compile says nothing of the criteria

@@ -235,9 +235,10 @@ def _in_zip(path: Path) -> Iterator[_Found]:
     except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError) as error:
         raise InputError(f"{shown(str(path))} is no zip: {error}") from None
     tops = {PurePosixPath(one.filename).parts[:1] for one in members if "__MACOSX" not in one.filename}
-    # A folder that was zipped as a whole is one more step to every student.
+    # A folder that was zipped as a whole is one more step to every student: it has folders in it, or several notebooks.
     inside = all(one.is_dir() or len(PurePosixPath(one.filename).parts) > 1 for one in members)
-    skip = 1 if len(tops) == 1 and inside and _deep(members) else 0
+    books = [book.parts for one in members if _is_book(book := PurePosixPath(one.filename))]
+    skip = int(len(tops) == 1 and inside and (len(books) > 1 or any(len(parts) > 2 for parts in books)))
     for one in members:
         place = PurePosixPath(one.filename, *["-"] * one.is_dir())
         if "__MACOSX" in place.parts or place.name.startswith("."):
@@ -246,12 +247,6 @@ def _in_zip(path: Path) -> Iterator[_Found]:
         if place.is_absolute() or ".." in place.parts:
             trouble = f"{shown(one.filename)} leads out of the zip"
         yield _Found(PurePosixPath(*place.parts[skip:]), partial(_first_bytes, partial(archive.open, one)), trouble)
-
-
-def _deep(members: Sequence[zipfile.ZipInfo]) -> bool:
-    """Tell whether a zip has folders in its one folder, or several notebooks there."""
-    parts = [path.parts for one in members if _is_book(path := PurePosixPath(one.filename))]
-    return len(parts) > 1 or any(len(each) > 2 for each in parts)
 
 
 def _gradescope(path: Path) -> tuple[str, str]:

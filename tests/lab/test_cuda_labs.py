@@ -21,7 +21,7 @@ from lltm_inline.doctor import packages_of_labs
 from lltm_inline.errors import InputError
 from lltm_inline.lab import Exercise, Lab
 from lltm_inline.lab.builder import Refused, build, refusal_of_nvcc, toolchain_of
-from lltm_inline.lab.grading import workers_of
+from lltm_inline.lab.grading import How
 from lltm_inline.lab.judge import _told, grade_text
 from lltm_inline.model.registry import Kernel
 from lltm_inline.workers.limits import Limits
@@ -147,8 +147,8 @@ def test_packages_are_asked_for_first(gone: set[str], workers: int, says: str, m
     find = packages.find_spec
     monkeypatch.setattr(packages, "find_spec", lambda name: None if name in gone else find(name))
     with pytest.raises(InputError, match=re.escape(says) + ".*pip install 'lltm-inline"):
-        workers_of(workers, None, None, False)
-    assert (workers > 1 and workers_of(1, None, None, False) == 1) or "elftools" in gone
+        How(workers, None, False, None, False)
+    assert (workers > 1 and How(1, None, False, None, False).workers == 1) or "elftools" in gone
     found = packages_of_labs("missing")
     assert found.state == ("missing" if "elftools" in gone else "optional") and "lltm-inline[lab]" in found.cure
 

@@ -16,9 +16,9 @@ from lltm_inline.checking.runner import threads
 from lltm_inline.compiling.compiler import Build, build
 from lltm_inline.errors import InfraError
 from lltm_inline.lab import builder, collect, sandbox
-from lltm_inline.lab.builder import Library, blind, toolchain_of
+from lltm_inline.lab.builder import blind, toolchain_of
 from lltm_inline.lab.doctor import doctor
-from lltm_inline.lab.inside import ESCAPES, Ask
+from lltm_inline.lab.inside import ESCAPES, Ask, Library
 from lltm_inline.lab.locked import Answer, Gone, Kept, _Clock
 from lltm_inline.lab.runner import Runner
 from lltm_inline.model.registry import Kernel, registry

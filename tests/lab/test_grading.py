@@ -118,7 +118,7 @@ def test_a_machine_that_cannot_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(InfraError, match=r"cannot be locked in on this machine: see lab doctor\. With trust=True they"):
         li.lab.grade(lab, tmp_path / "class", tmp_path / "grades")
     assert not (tmp_path / "grades").exists()
-    monkeypatch.setattr(grading, "judge", lambda *_, **how: None)
+    monkeypatch.setattr(grading, "judge", lambda *_: None)
     assert not li.lab.grade(lab, tmp_path / "class", tmp_path / "grades", trust=True).sandboxed
 
 
@@ -129,7 +129,7 @@ def test_a_disk_that_is_full_in_the_middle(tmp_path: Path, monkeypatch: pytest.M
     full, opened = [False, True], Path.open
     judged: list[str] = []
 
-    def judge(lab: Lab, jobs: list[Job], run: str, keep: Any, known: Any, **how: Any) -> None:
+    def judge(lab: Lab, jobs: list[Job], run: str, keep: Any, known: Any, how: Any) -> None:
         for job in jobs:
             if (job.key, False) not in known:
                 judged.append(job.key)
@@ -199,10 +199,10 @@ class _Future(NamedTuple):
 def test_what_is_timed_has_a_cluster_to_itself(timed: bool, together: list[int]) -> None:
     """All else is judged at once."""
     jobs = [Job("axpy", text, FrozenDict(), timed) for text in "abc"]
-    client = SimpleNamespace(submit=lambda call, job, *how, pure: _Future(job))
+    client = SimpleNamespace(submit=lambda call, job, *, pure: _Future(job))
     found: list[int] = []
     distributed = SimpleNamespace(as_completed=lambda futures: found.append(len(futures)) or list(futures))
-    outcomes = list(_by_dask(client, distributed, jobs, (), grading.outcome_of, grading._lost))
+    outcomes = list(_by_dask(client, distributed, jobs, grading.outcome_of, grading._lost))
     assert [one.key for one in outcomes] == [job.key for job in jobs] and found == together
 
 

@@ -31,7 +31,7 @@ from tests.lab.shared import KERNEL, book, hand_in, lab_in, ready
 def graded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Grades]:
     """Grade a class from its folder to its reports; the judge gives all points for whatever comes to it."""
 
-    def judge(lab: Any, jobs: list[Job], run: str, keep: Any, known: Any, **how: Any) -> None:
+    def judge(lab: Any, jobs: list[Job], run: str, keep: Any, known: Any, how: Any) -> None:
         for job in jobs:
             if (job.key, False) not in known:
                 keep(Outcome(job.key, False, tuple(Mark(name, of, of) for name, of in lab.exercises[0].points.items())))
@@ -102,7 +102,7 @@ def test_one_text(graded: Callable[..., Grades], tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize(("module", "name"), [(submissions, "kernel_cell"), (submissions, "read_notebook"), (submissions, "_may_be"),
-                                              (grading, "_job"), (grading, "_marked"), (grading, "_value_mark")])  # fmt: skip
+                                              (grading, "_job"), (grading, "_marked"), (grading, "_equal")])  # fmt: skip
 def test_what_nobody_expects(
     graded: Callable[..., Grades], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: Any, name: str
 ) -> None:

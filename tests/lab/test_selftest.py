@@ -14,9 +14,8 @@ import pytest
 from nbclient import NotebookClient
 
 import lltm_inline as li
-from lltm_inline.base.processors import processors
 from lltm_inline.lab import Lab, Mark, read_lab, selftesting
-from lltm_inline.lab.grading import Job, Outcome, judge, marks_of
+from lltm_inline.lab.grading import How, Job, Outcome, judge, marks_of
 from lltm_inline.lab.mutants import mutants
 from lltm_inline.lab.selftesting import Selftest, Trial, _ran, _trial
 from tests.lab.shared import KERNEL, TOML, book, lab_in
@@ -65,7 +64,7 @@ def test_what_is_not_run_shows_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     (exercise,) = lab.exercises
     assert mutants(exercise.solution[0])
 
-    def judge(lab: Lab, jobs: list[Job], run: str, keep: Callable[[Outcome], None], *_: Any, **how: Any) -> None:
+    def judge(lab: Lab, jobs: list[Job], run: str, keep: Callable[[Outcome], None], *_: Any) -> None:
         for job in jobs:
             lost = job.text != exercise.solution[0]
             marks = [Mark(n, of * (not lost), of, "it is not run: line 1" * lost) for n, of in exercise.points.items()]
@@ -150,8 +149,7 @@ def test_what_new_makes(tmp_path: Path) -> None:
     def keep(outcome: Outcome) -> None:
         known[outcome.key, outcome.timed] = outcome
 
-    how: dict[str, Any] = {"workers": 1, "scheduler": None, "trust": False, "compiler": QUICK, "progress": False}
-    judge(lab, list(jobs.values()), "run", keep, known, **how)
+    judge(lab, list(jobs.values()), "run", keep, known, How(1, None, False, QUICK, False))
     for kind, job in jobs.items():
         outcome = known[job.key, False]
         found = _trial(exercise, kind, kind, outcome.marks, outcome.not_graded, "parity" if kind == "wrong" else "", "")
@@ -211,14 +209,7 @@ def test_no_cheat_of_the_catalogue_passes(name: str) -> None:
     def keep(outcome: Outcome) -> None:
         known[outcome.key, outcome.timed] = outcome
 
-    how: dict[str, Any] = {
-        "workers": processors(),
-        "scheduler": None,
-        "trust": False,
-        "compiler": None,
-        "progress": False,
-    }
-    judge(lab, [job for job, _, _ in tried], "run", keep, known, **how)
+    judge(lab, [job for job, _, _ in tried], "run", keep, known, How(None, None, False, None, False))
     assert len(tried) > 20
     for job, exercise, cheat in tried:
         marks, said = marks_of(exercise, [known.get((job.key, timed)) for timed in (False, True)])
