@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Container
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -358,8 +359,10 @@ def _memory(value: Any) -> set[int]:
 
 
 def _threads() -> dict[int, float]:
-    """Return how many seconds each thread of this process has computed."""
-    return {one.id: one.user_time + one.system_time for one in psutil.Process().threads()}
+    """Return how many seconds each thread of this process has computed; nothing where the system does not tell."""
+    with suppress(psutil.Error):
+        return {one.id: one.user_time + one.system_time for one in psutil.Process().threads()}
+    return {}
 
 
 def _python_threads() -> bool:
