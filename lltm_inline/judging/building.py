@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
+from .. import cuda_cpu, native
 from ..base.device import DEVICES
 from ..base.flags import for_host
 from ..base.progress import emit
@@ -22,7 +23,6 @@ from ..compiling.compiler import run_jobs, verify
 from ..compiling.job import Job
 from ..compiling.toolchain import ALL_DEFINED, Toolchain, find_toolchain
 from ..cpp.masks import mask
-from ..cuda_cpu import rewrite
 from ..extension.classic import flags_of
 from ..extension.example import tensors_in
 from ..extension.inline import Snippet, joined
@@ -31,37 +31,6 @@ from ..run.function import each
 from ..run.library import module_of
 from ..source.template import lighter, prelude_text
 
-#: Before a text: what its functions return is looked at on their way out, as that of every kernel is.
-_LOOK = """\
-namespace judged {
-template <class R, class... A>
-auto looked_at(R (*f)(A...), const char* name) {
-  return [f, name](A... a) -> R {
-    if constexpr (std::is_void_v<R>) {
-      f(std::forward<A>(a)...);
-      if (!::cuda_cpu::last_fault().empty()) ::cuda_cpu::fail_unasked(name);
-    } else {
-      std::array<bool, 16> all;
-      all.fill(true);
-      return ::cuda_cpu::returned(f(std::forward<A>(a)...), name, all);
-    }
-  };
-}
-template <class F>
-F looked_at(F f, const char*) { return f; }
-struct Module : pybind11::module_ {
-  template <class F, class... X>
-  Module& def(const char* name, F f, const X&... x) {
-    pybind11::module_::def(name, looked_at(f, name), x...);
-    return *this;
-  }
-};
-}  // namespace judged
-#define LOOKED_AT_MODULE(name, m) \\
-  static void judged_bind(judged::Module&); \\
-  PYBIND11_MODULE(name, of_python) { judged::Module own{of_python}; judged_bind(own); } \\
-  static void judged_bind(judged::Module& m)
-"""
 #: The headers of most texts with kernels.
 ON_CPU = "python cuda-cpu"
 
@@ -157,12 +126,13 @@ def _job(label: str, snippet: Snippet, given: Mapping[str, Any], device: str) ->
         defined = " ".join(f'm.def("{name}", &{what});' for name, what in snippet.bound(given["functions"]).items())
         binding = [f"{module}(TORCH_EXTENSION_NAME, m) {{ {defined} }}"]
     if watched:
-        text = rewrite(text, label, "cuda", needs_kernel=False).replace("PYBIND11_MODULE", module)
+        text = cuda_cpu.rewrite(text, label, "cuda", needs_kernel=False).replace("PYBIND11_MODULE", module)
     text = lighter(text, binds=True)
     whole_torch = any(f"torch/{header}.h" in text for header in ("extension", "all", "torch"))
     prelude = ("extension" if whole_torch else "python") + " cuda-cpu" * watched
     lines = [f'#line 1 "{label}"', text, f'#line 1 "{label} (binding)"', *binding, ""]
-    whole = "\n".join([prelude_text(prelude) + _LOOK * watched, *lines])
+    look = native.text("module.h", cuda_cpu.__name__)  # at what functions return, as at that of every kernel
+    whole = "\n".join([prelude_text(prelude) + look * watched, *lines])
     toolchain, sources = toolchain_for(device), {label: snippet.text}
     if has_gpu and toolchain.nvcc is not None:
         toolchain = replace(toolchain, nvcc=toolchain.nvcc.with_flags(flags))
