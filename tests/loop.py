@@ -84,6 +84,7 @@ cuda_cpu               run/test_cuda_cpu run/test_counts ops/test_shared_memory
 cuda_cpu/rewrite.py    run/test_cuda_cpu test_launchers
 cuda_cpu/counts.h      run/test_counts* run/test_cuda_cpu
 cuda_cpu/book.h        lab/test_cuda_labs
+cuda_cpu/module.h      judging/test_judge
 cuda_cpu/memory.h      run/test_cuda_cpu run/test_counts
 source                 test_signature test_template test_launchers test_custom_classes compiling/test_traps
 source/binding.py      run/test_load test_template test_signature run/test_contract compiling/test_traps

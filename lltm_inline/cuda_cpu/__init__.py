@@ -7,6 +7,7 @@ fibers.h    a stack for each thread         half.h      numbers of half precisio
 block.h     a block's threads; launches     groups.h    cooperative groups within a block
 torch.h     what torch's CUDA headers would give, and what looks at tensors
 told.h      what the rewriter tells check mode
+module.h    of a text that is a module of Python's, and is judged: looks at what its functions return
 
 These are the names; what does not depend on the text is compiled once for all texts, beside the precompiled header:
 

@@ -24,7 +24,7 @@ from ..base.arguments import plural, shown
 from ..errors import DefinitionError, InputError
 from ..model.shapes import Shape
 from ..run.cases.drawing import is_label
-from ..run.function import each
+from ..run.function import each, same
 
 #: In the order in which a reader meets them.
 _LETTERS = "NMKLPQRSTUVWXYZABCDEFGHIJO"
@@ -227,7 +227,7 @@ def call(function: Callable[..., Any], values: Sequence[Any]) -> Call:
     with torch.no_grad():
         results = function(*copies)
     changed = tuple(
-        index for index, (value, copy) in enumerate(zip(values, copies, strict=True)) if not _same(value, copy)
+        index for index, (value, copy) in enumerate(zip(values, copies, strict=True)) if not same(value, copy)
     )
     kind = "nothing" if results is None else "tuple" if isinstance(results, tuple | list) else "one"
     found = () if results is None else tuple(results) if isinstance(results, tuple | list) else (results,)
@@ -243,11 +243,6 @@ def _tried(function: Callable[..., Any], values: Sequence[Any]) -> Call | None:
             return call(function, values)
     except Exception:  # whatever a reference raises
         return None
-
-
-def _same(value: Any, copy: Any) -> bool:
-    pairs = zip(tensors_in([value]), tensors_in([copy]), strict=True)
-    return all(torch.equal(one.nan_to_num(), other.nan_to_num()) for one, other in pairs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ crash has its line.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,53 +13,24 @@ from unittest.mock import MagicMock
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_map_only
 
+from .. import cuda_cpu, native
 from ..base.device import DEVICES
 from ..base.flags import for_host
 from ..base.progress import emit
-from ..compiling.compiler import Build, run_jobs, verify
+from ..compiling.compiler import run_jobs, verify
 from ..compiling.job import Job
 from ..compiling.toolchain import ALL_DEFINED, Toolchain, find_toolchain
 from ..cpp.masks import mask
-from ..cuda_cpu import rewrite
 from ..extension.classic import flags_of
 from ..extension.example import tensors_in
 from ..extension.inline import Snippet, joined
 from ..extension.reading import find_modules
 from ..run.function import each
+from ..run.library import module_of
 from ..source.template import lighter, prelude_text
 
-#: Before a text: what its functions return is looked at on their way out, as that of every kernel is.
-_LOOK = """\
-namespace judged {
-template <class R, class... A>
-auto looked_at(R (*f)(A...), const char* name) {
-  return [f, name](A... a) -> R {
-    if constexpr (std::is_void_v<R>) {
-      f(std::forward<A>(a)...);
-      if (!::cuda_cpu::last_fault().empty()) ::cuda_cpu::fail_unasked(name);
-    } else {
-      std::array<bool, 16> all;
-      all.fill(true);
-      return ::cuda_cpu::returned(f(std::forward<A>(a)...), name, all);
-    }
-  };
-}
-template <class F>
-F looked_at(F f, const char*) { return f; }
-struct Module : pybind11::module_ {
-  template <class F, class... X>
-  Module& def(const char* name, F f, const X&... x) {
-    pybind11::module_::def(name, looked_at(f, name), x...);
-    return *this;
-  }
-};
-}  // namespace judged
-#define LOOKED_AT_MODULE(name, m) \\
-  static void judged_bind(judged::Module&); \\
-  PYBIND11_MODULE(name, of_python) { judged::Module own{of_python}; judged_bind(own); } \\
-  static void judged_bind(judged::Module& m)
-"""
 #: The headers of most texts with kernels.
 ON_CPU = "python cuda-cpu"
 
@@ -95,9 +65,7 @@ class Builder:
         extra_cflags: Any = None, extra_cuda_cflags: Any = None, extra_include_paths: Any = None, **_: Any,
     ) -> Any:  # fmt: skip
         """Stand in for `load_inline`; what it links or how it is built is not asked."""
-        given = {"name": name, "cpp_sources": cpp_sources, "cuda_sources": cuda_sources, "functions": functions}
-        given |= {"extra_cflags": extra_cflags, "extra_cuda_cflags": extra_cuda_cflags}
-        given |= {"extra_include_paths": extra_include_paths}
+        given = {what: value for what, value in locals().items() if what not in ("self", "_")}
         key = repr(given)
         if self.dry and key not in self._known:
             return MagicMock()
@@ -110,7 +78,7 @@ class Builder:
                 raise
         return self._known[key]
 
-    def _built(self, given: Mapping[str, Any]) -> Extension:
+    def _built(self, given: Mapping[str, Any]) -> Any:
         where = f"load_inline({given['name']!r})"
         cpp, cuda = (joined(what, given[what], where) for what in ("cpp_sources", "cuda_sources"))
         snippet = Snippet(where, given["name"], cpp, cuda)
@@ -120,7 +88,30 @@ class Builder:
         self.texts[label] = snippet.text
         (library,) = run_jobs([_job(label, snippet, given, device)], progress=False)
         emit("built", label, snippet.text, str(library.path))
-        return Extension(self, _module(library))
+        verify(library)
+        module = module_of(library)
+        for name, found in list(vars(module).items()):
+            if callable(found) and not isinstance(found, type):
+                setattr(module, name, self._counted(name, found))
+        return module
+
+    def _counted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Count the calls of a function of an extension."""
+
+        def call(*values: Any, **named: Any) -> Any:
+            self.first.setdefault(name, tuple(each(v, Tensor.clone) for v in (*values, *named.values())))
+            try:
+                result = function(*values, **named)
+            except Exception as error:
+                self.raised = f"{type(error).__name__}: {error}"
+                raise
+            self.calls += 1
+            if not self.spoil:
+                return result
+            self.spoilt |= any(one.is_floating_point() for one in tensors_in([result]))
+            return tree_map_only(Tensor, _spoiled, result)
+
+        return call
 
 
 def _job(label: str, snippet: Snippet, given: Mapping[str, Any], device: str) -> Job:
@@ -130,18 +121,18 @@ def _job(label: str, snippet: Snippet, given: Mapping[str, Any], device: str) ->
     own = flags_of(cxx, nvcc, bool(snippet.cuda))
     flags = (*(for_host(own) if snippet.cuda and not has_gpu else own), *(f"-I{path}" for path in includes))
     text = snippet.cpp if has_gpu else snippet.text
-    binding = []
+    binding, module = [], "LOOKED_AT_MODULE" if watched else "PYBIND11_MODULE"
     if not find_modules(snippet.text):
         defined = " ".join(f'm.def("{name}", &{what});' for name, what in snippet.bound(given["functions"]).items())
-        binding = [f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{ {defined} }}"]
+        binding = [f"{module}(TORCH_EXTENSION_NAME, m) {{ {defined} }}"]
     if watched:
-        text = rewrite(text, label, "cuda", needs_kernel=False).replace("PYBIND11_MODULE", "LOOKED_AT_MODULE")
-        binding = [one.replace("PYBIND11_MODULE", "LOOKED_AT_MODULE") for one in binding]
+        text = cuda_cpu.rewrite(text, label, "cuda", needs_kernel=False).replace("PYBIND11_MODULE", module)
     text = lighter(text, binds=True)
     whole_torch = any(f"torch/{header}.h" in text for header in ("extension", "all", "torch"))
     prelude = ("extension" if whole_torch else "python") + " cuda-cpu" * watched
     lines = [f'#line 1 "{label}"', text, f'#line 1 "{label} (binding)"', *binding, ""]
-    whole = "\n".join([prelude_text(prelude) + _LOOK * watched, *lines])
+    look = native.text("module.h", cuda_cpu.__name__)  # at what functions return, as at that of every kernel
+    whole = "\n".join([prelude_text(prelude) + look * watched, *lines])
     toolchain, sources = toolchain_for(device), {label: snippet.text}
     if has_gpu and toolchain.nvcc is not None:
         toolchain = replace(toolchain, nvcc=toolchain.nvcc.with_flags(flags))
@@ -156,49 +147,8 @@ def toolchain_for(device: str) -> Toolchain:
     return replace(found, ldflags=tuple(flag for flag in found.ldflags if flag != ALL_DEFINED))
 
 
-def _module(library: Build) -> Any:
-    verify(library)
-    spec = importlib.util.spec_from_file_location(library.namespace, library.path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-class Extension:
-    """The module that a file gets; each call of its functions is counted."""
-
-    def __init__(self, builder: Builder, module: Any) -> None:
-        self._builder, self._module = builder, module
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._module, name)
-        return self._counted(name, found) if callable(found) and not isinstance(found, type) else found
-
-    def _counted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*values: Any, **named: Any) -> Any:
-            builder = self._builder
-            builder.first.setdefault(name, tuple(each(v, Tensor.clone) for v in (*values, *named.values())))
-            try:
-                result = function(*values, **named)
-            except Exception as error:
-                builder.raised = f"{type(error).__name__}: {error}"
-                raise
-            builder.calls += 1
-            if not builder.spoil:
-                return result
-            builder.spoilt |= any(one.is_floating_point() for one in tensors_in([result]))
-            return _spoiled(result)
-
-        return call
-
-
-def _spoiled(value: Any) -> Any:
-    """Put NaN, or the least number, in the place of all elements of tensors, in a list or tuple or alone."""
-    if isinstance(value, list | tuple):
-        return type(value)(map(_spoiled, value))
-    if not isinstance(value, Tensor):
-        return value
+def _spoiled(value: Tensor) -> Tensor:
+    """Put NaN, or 0, in the place of all elements."""
     return torch.full_like(value, float("nan") if value.is_floating_point() else 0)
 
 

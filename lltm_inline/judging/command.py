@@ -6,34 +6,27 @@ import json
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.verbs import Option, Verb, count, output
 
-if TYPE_CHECKING:
-    from .verdict import Verdict
-
 
 def _judge(given: Namespace) -> Iterator[Any]:
+    from .forms import submission_in
+    from .judge import judge, judge_many
     from .verdict import Line, sarif
 
     verdicts = []
-    for verdict in _verdicts(given):
-        verdicts.append(verdict)
-        yield Line(**vars(verdict)) if given.json else verdict
+    for path in map(Path, given.paths):
+        if path.is_dir() and not submission_in(path):
+            found = judge_many(path, jobs=given.jobs, resume=given.resume)
+        else:
+            found = iter([judge(path, reference=given.reference or "", inputs=given.inputs or ())])
+        for verdict in found:
+            verdicts.append(verdict)
+            yield Line(**vars(verdict)) if given.json else verdict
     if given.sarif:
         Path(given.sarif).write_text(json.dumps(sarif(verdicts), indent=1), encoding="utf-8")
-
-
-def _verdicts(given: Namespace) -> Iterator[Verdict]:
-    from .judge import judge, judge_many
-
-    for path in map(Path, given.paths):
-        is_task = any((path / name).is_file() for name in ("submission.py", "submission.cu"))
-        if path.is_dir() and not is_task:
-            yield from judge_many(path, jobs=given.jobs, resume=given.resume)
-        else:
-            yield judge(path, reference=given.reference or "", inputs=given.inputs or ())
 
 
 def _skill(_: Namespace) -> Iterator[str]:

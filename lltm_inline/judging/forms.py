@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -56,19 +57,19 @@ def read_form(path: Path, reference: str = "", inputs: Sequence[str] = ()) -> Fo
     if not path.exists():
         raise InputError(f"{path}: no file of that name")
     if path.is_dir():
-        found = [path / name for name in _SUBMISSION if (path / name).is_file()]
+        found = submission_in(path)
         if not found:
             raise InputError(f"{path}: want a {' or '.join(_SUBMISSION)} in it, or name a file")
-        path = found[0]
+        path = found
     beside = Path(reference) if reference else path.with_name("reference.py")
-    if path.suffix in _SOURCES:
-        if not reference and beside.is_file() and path.name in _SUBMISSION:
-            return Form("KernelBot", str(path), str(beside), tests=tuple(_tests_of(path.parent)))
+    is_source = path.suffix in _SOURCES
+    is_task = is_source and not reference and beside.is_file() and path.name in _SUBMISSION
+    if is_source and not is_task:
         if not reference:
             cure = "--reference FILE.py:FUNCTION --inputs 'torch.randn(7, 5)'"
             raise InputError(f"{path.name}: say what it should compute: {cure}")
         return Form("source", str(path), reference, tuple(inputs))
-    names = names_of(path)
+    names = {_KERNEL} if is_task else names_of(path)
     if _NEW in names or names >= _MODEL:
         other = reference or (str(path) if names >= {_NEW, *_MODEL} else _other(path, names))
         return Form("KernelBench", *((str(path), other) if _NEW in names else (other, str(path))))
@@ -87,6 +88,11 @@ def read_form(path: Path, reference: str = "", inputs: Sequence[str] = ()) -> Fo
         return Form("load_inline", str(path), held, tuple(inputs))
     want = "no ModelNew (KernelBench), no custom_kernel (KernelBot, CS149), no load_inline"
     raise InputError(f"{path.name}: nothing here can be judged: {want}")
+
+
+def submission_in(folder: Path) -> Path | None:
+    """Return the file with the solution of a task's folder; None where it is none."""
+    return next((folder / name for name in _SUBMISSION if (folder / name).is_file()), None)
 
 
 def names_of(path: Path) -> set[str]:
@@ -125,11 +131,9 @@ def _other(path: Path, names: set[str]) -> str:
     wanted = _MODEL if _NEW in names else {_NEW}
     found = []
     for one in sorted(path.parent.glob("*.py")):
-        try:
+        with suppress(SyntaxError, InputError):
             if one != path and names_of(one) >= wanted:
                 found.append(one)
-        except (SyntaxError, InputError):
-            continue
     # `relu_new.py` belongs to `relu.py`, and `relu6_new.py` to `relu6.py`.
     found.sort(key=lambda one: (-len(one.stem), one.stem))
     alike = [one for one in found if path.stem.startswith(one.stem)]
@@ -172,7 +176,7 @@ def forms_in(folder: Path) -> Iterator[Path]:
         if any(part.startswith((".", "__")) for part in path.relative_to(folder).parts):
             continue
         if path.is_dir():
-            if (path / "reference.py").is_file() and any((path / name).is_file() for name in _SUBMISSION):
+            if (path / "reference.py").is_file() and submission_in(path):
                 yield path
         elif path.suffix in (".py", ".ipynb"):
             if path.name in _SUBMISSION and path.with_name("reference.py").is_file():

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from ..checking.check import check
-from ..checking.report import Report
 from ..errors import BuildError, DefinitionError, InputError, LltmInlineError, TemplateError
 from ..extension.inline import from_load_inline
 from ..model.kernel import Kernel
+from ..run.function import as_tuple
 from ..source.choose import usual_device
 from ..workers import steps
 from .building import place_in
@@ -82,28 +81,25 @@ def _tell(error: Exception, runner: Runner) -> None:
 def _check(runner: Runner, form: Form) -> None:
     """Make kernels of a snippet for `load_inline`, or of a source, and check them as every kernel is."""
     kernels = (_of_source if form.name == "source" else _of_file)(runner, form)
-    runner.end_pretence()  # for torch's own checks
+    runner.pretence.close()  # for torch's own checks
     for kernel in kernels:
         device = runner.builder.device if kernel.cuda and usual_device(kernel) != "cpu" else "cpu"
         runner.builder.used.add(device)
         runner.say("notes", kernel.doc)
-        _report(check(kernel, device=device), runner)
+        report = check(kernel, device=device)
+        if report.forward_only:
+            runner.say("notes", report.headline)
+        for section in report.sections:
+            if section.cases:
+                runner.say("tried", f"{report.kernel}: {section.name}, {section.cases} cases")
+            for said in section.skipped:
+                runner.say("not_tried", said)
+            for one in section.findings if not report.forward_only else ():
+                at = ", ".join(filter(None, (one.case, f"smallest {one.smallest}" if one.smallest else "")))
+                runner.find("wrong", one.text, at, runner.line_in(one.text), cause="; ".join(one.hints))
 
 
-def _report(report: Report, runner: Runner) -> None:
-    if report.forward_only:
-        runner.say("notes", report.headline)
-    for section in report.sections:
-        if section.cases:
-            runner.say("tried", f"{report.kernel}: {section.name}, {section.cases} cases")
-        for said in section.skipped:
-            runner.say("not_tried", said)
-        for one in section.findings if not report.forward_only else ():
-            at = ", ".join(filter(None, (one.case, f"smallest {one.smallest}" if one.smallest else "")))
-            runner.find("wrong", one.text, at, runner.line_in(one.text), cause="; ".join(one.hints))
-
-
-def _of_source(runner: Runner, form: Form) -> list[Kernel]:
+def _of_source(runner: Runner, form: Form) -> Sequence[Kernel]:
     path = Path(form.solution)
     reference = _named(runner, form)
     with runner.step("inputs"):
@@ -115,7 +111,7 @@ def _of_source(runner: Runner, form: Form) -> list[Kernel]:
     binds = any(word in runner.text for word in ("PYBIND11_MODULE", "TORCH_LIBRARY"))
     given: dict[str, Any] = {"name": path.stem, "functions": None if binds else [meant_of(runner.text, path.name)]}
     given["cuda_sources" if path.suffix in (".cu", ".cuh") else "cpp_sources"] = runner.text
-    return _listed(from_load_inline(**given, reference=reference, inputs=tuple(inputs)))
+    return as_tuple(from_load_inline(**given, reference=reference, inputs=tuple(inputs)))
 
 
 def _named(runner: Runner, form: Form) -> Callable[..., Any]:
@@ -138,18 +134,10 @@ def _named(runner: Runner, form: Form) -> Callable[..., Any]:
 
 def _on_cpu(runner: Runner, function: Any) -> Any:
     """Let a reference that asks for a GPU run on the CPU, where there is none."""
-    if not runner.on_cpu or "cuda" not in runner.text:
-        return function
-
-    @functools.wraps(function)
-    def call(*values: Any, **named: Any) -> Any:
-        with OnCpu():
-            return function(*values, **named)
-
-    return call
+    return OnCpu()(function) if runner.on_cpu and "cuda" in runner.text else function
 
 
-def _of_file(runner: Runner, form: Form) -> list[Kernel]:
+def _of_file(runner: Runner, form: Form) -> Sequence[Kernel]:
     builder = runner.builder
     module = runner.load(form.solution, name="__main__" if form.solution.endswith(".ipynb") else "")
     other = module if form.reference == form.solution else runner.load(form.reference)
@@ -176,7 +164,7 @@ def _of_file(runner: Runner, form: Form) -> list[Kernel]:
                     runner.say("not_tried", f"{name}: no reference of its own, {name}_reference")
             how = {"reference": {name: _on_cpu(runner, one) for name, one in own.items()}, "functions": functions}
             how["inputs"] = {name: builder.first.get(name, inputs) for name in own}
-        kernels += _listed(from_load_inline(**given | how))
+        kernels += as_tuple(from_load_inline(**given | how))
     return kernels
 
 
@@ -188,7 +176,7 @@ def _inputs(runner: Runner, found: Mapping[str, Any], forward: str) -> Any:
             if callable(value) and inspect.signature(value).parameters and name == "inputs":
                 return value
             made = runner.seeded(0, value) if callable(value) else value
-            return tuple(made) if isinstance(made, list | tuple) else (made,)
+            return as_tuple(made)
     if forward in runner.builder.first:
         runner.say("notes", f"inputs: those of the first call of {forward} in the file")
         return runner.builder.first[forward]
@@ -201,7 +189,3 @@ def _own(found: Mapping[str, Any], name: str) -> Any:
     stem = name.removesuffix("_cuda").removesuffix("_forward").removesuffix("_cpp")
     names = (of.format(one) for one in (name, stem) for of in ("{}_reference", "{}_ref", "reference_{}", "ref_{}"))
     return next((found[one] for one in names if callable(found.get(one))), None)
-
-
-def _listed(made: Kernel | tuple[Kernel, ...]) -> list[Kernel]:
-    return [made] if isinstance(made, Kernel) else list(made)

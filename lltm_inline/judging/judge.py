@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from ..autopsy.symbolize import symbolize
 from ..base.arguments import path_of
 from ..base.progress import Event, showing
 from ..compiling import header
+from ..compiling.cache import digest
 from ..errors import InputError, LltmInlineError
 from ..lab.grading import pool
 from ..run.built import build_helper
@@ -64,54 +65,45 @@ def judge(
         'refused'
     """
     given, began, limits = path_of("path", path), time.perf_counter(), limits or _LIMITS
-    told: dict[str, Any] = {"findings": [], "tried": [], "not_tried": [], "notes": []}
+    findings: list[Finding] = []
+    told: dict[str, Any] = {"findings": findings, "tried": [], "not_tried": [], "notes": []}
     built: dict[str, tuple[str, str]] = {}
-    form: Form = Form("", str(given))
+    form = Form("", str(given))
     found: dict[str, Any] = {}
+    device = "cuda" if torch.cuda.is_available() else "cuda-cpu"
+
+    def on_event(event: Event) -> None:
+        if event.kind == "told":
+            told[event.values[0]].append(event.values[1])
+        elif event.kind == "built":
+            built[event.values[0]] = event.values[1:]
+        elif event.kind == "progress":
+            show(*event.values)
+
     try:
         form = read_form(Path(given), reference, tuple(inputs))
         with showing(f"judging {given}", progress) as show:
-
-            def on_event(event: Event) -> None:
-                if event.kind == "told":
-                    told[event.values[0]].append(event.values[1])
-                elif event.kind == "built":
-                    built[event.values[0]] = event.values[1:]
-                elif event.kind == "progress":
-                    show(*event.values)
-
-            found = _run(form, limits, on_event)
+            recorder = build_helper("recorder", progress=False)
+            if device == "cuda-cpu":  # started here, as what the worker starts ends with it
+                header.header_flags(toolchain_for(device), ON_CPU)
+            how: Any = {"limits": limits, "recorder": recorder, "on_event": on_event}
+            found = worker.run(judge_here, form, device, **how, fresh=True).value
     except Died as died:
-        told["findings"].append(vars(_crashed(died, form, built, limits)))
-    except (InputError, SyntaxError) as error:
-        told["findings"].append(vars(_unread(error, form)))
+        findings.append(_crashed(died, form, built, limits))
+    except SyntaxError as error:
+        file = os.path.basename(error.filename or form.solution)
+        findings.append(Finding("does not build", f"no Python: {error.msg}", file, error.lineno or 0))
+    except InputError as error:
+        findings.append(Finding("refused", str(error)))
     except (LltmInlineError, OSError) as error:
         fault = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        told["findings"].append(vars(Finding("our fault", fault)))
-    found |= {what: list(dict.fromkeys(texts)) for what, texts in told.items() if what != "findings"}
-    found |= {"path": str(given), "form": form.name, "findings": told["findings"], "word": word_of(told["findings"])}
-    return Verdict.from_dict(found | {"seconds": time.perf_counter() - began} if form.name else found)
-
-
-def _run(form: Form, limits: Limits, on_event: Any) -> dict[str, Any]:
-    """Judge in the worker."""
-    device = "cuda" if torch.cuda.is_available() else "cuda-cpu"
-    try:
-        recorder = build_helper("recorder", progress=False)
-        if device == "cuda-cpu":  # started here, as what the worker starts ends with it
-            header.header_flags(toolchain_for(device), ON_CPU)
-        done = worker.run(judge_here, form, device, limits=limits, recorder=recorder, on_event=on_event, fresh=True)
-        found: dict[str, Any] = done.value
-        return found
+        findings.append(Finding("our fault", fault))
     finally:
-        worker.renew()  # nothing that a file has changed in its process is there for the next one
-
-
-def _unread(error: Exception, form: Form) -> Finding:
-    if isinstance(error, SyntaxError):
-        file = os.path.basename(error.filename or form.solution)
-        return Finding("does not build", f"no Python: {error.msg}", file, error.lineno or 0)
-    return Finding("refused", str(error))
+        if form.name:
+            worker.renew()  # nothing that a file has changed in its process is there for the next one
+    found |= {what: tuple(dict.fromkeys(told[what])) for what in ("tried", "not_tried", "notes")}
+    seconds = time.perf_counter() - began if form.name else 0.0
+    return Verdict(str(given), form.name, word_of(findings), tuple(findings), **found, seconds=seconds)
 
 
 def _crashed(died: Died, form: Form, built: dict[str, tuple[str, str]], limits: Limits) -> Finding:
@@ -141,15 +133,17 @@ def judge_many(folder: Path, *, jobs: int = 1, resume: bool = False) -> Iterator
     kept = folder / KEPT
     known: dict[str, Verdict] = {}
     for line in kept.read_text(encoding="utf-8").splitlines() if resume and kept.exists() else ():
-        try:
+        with suppress(ValueError, KeyError, TypeError):  # it was being written when the machine went down
             row = json.loads(line)
             known[row["key"]] = Verdict.from_dict(row)
-        except (ValueError, KeyError, TypeError):  # it was being written when the machine went down
-            continue
     keys = {path: key_of(path) for path in forms_in(folder)}
     kept.write_text("".join(_line(key, known[key]) for key in keys.values() if key in known), encoding="utf-8")
     yield from (known[key] for key in keys.values() if key in known)
-    with pool(jobs, None, partial(judge, progress=False), _lost) as each:
+
+    def lost(path: Path, error: Exception) -> Verdict:  # with a process of dask's that ended
+        return Verdict(str(path), "", "our fault", (Finding("our fault", f"{type(error).__name__}: {error}"),))
+
+    with pool(jobs, None, partial(judge, progress=False), lost) as each:
         for verdict in each([path for path, key in keys.items() if key not in known]):
             with kept.open("a", encoding="utf-8") as file:
                 file.write(_line(keys[Path(verdict.path)], verdict))
@@ -160,16 +154,8 @@ def _line(key: str, verdict: Verdict) -> str:
     return json.dumps({"key": key, **verdict.to_dict()}) + "\n"
 
 
-def _lost(path: Path, error: Exception) -> Verdict:
-    """Tell of a process of dask's that ended."""
-    return Verdict(str(path), "", "our fault", (Finding("our fault", f"{type(error).__name__}: {error}"),))
-
-
 def key_of(path: Path) -> str:
     """Return the digest of a file or a task's folder, and of all Python beside it, as its reference may lie there."""
-    digest = hashlib.sha256(str(path).encode())
     folder = path if path.is_dir() else path.parent
-    for file in sorted({path, *folder.glob("*.py"), *folder.glob("*.yml")}):
-        if file.is_file():
-            digest.update(str(file).encode() + file.read_bytes())
-    return digest.hexdigest()
+    files = filter(Path.is_file, sorted({path, *folder.glob("*.py"), *folder.glob("*.yml")}))
+    return digest(str(path), *(part for file in files for part in (str(file), file.read_bytes())))

@@ -7,12 +7,13 @@ import os
 import re
 import sys
 import time
+import traceback
 import types
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import ContextDecorator, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import Tensor
@@ -52,7 +53,7 @@ def _moved(value: Any) -> Any:
 _IS_CUDA, _DEVICE = Tensor.is_cuda.__get__, Tensor.device.__get__  # type: ignore[attr-defined]
 
 
-class OnCpu(TorchFunctionMode):
+class OnCpu(TorchFunctionMode, ContextDecorator):
     """Lets Python that asks for tensors on a GPU have them on the CPU: they say that they are where they were asked for."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -95,8 +96,8 @@ class _Stream:
     __exit__ = wait_stream = wait_event = wait = synchronize
 
 
-def _pretend() -> Callable[[], None]:
-    """Let `torch.cuda` answer as if there were a GPU, on which all is done at once; return what ends that."""
+def _pretend() -> ExitStack:
+    """Let `torch.cuda` answer as if there were a GPU, on which all is done at once, till what is returned is closed."""
     values: dict[Any, str] = {
         None: "synchronize empty_cache set_device reset_peak_memory_stats manual_seed manual_seed_all init",
         True: "is_available",
@@ -109,8 +110,6 @@ def _pretend() -> Callable[[], None]:
     one = {"name": "the CPU, as a GPU", "major": 9, "minor": 0, "multi_processor_count": 8, "warp_size": 32}
     one |= {"total_memory": 1 << 34, "max_threads_per_multi_processor": 2048, "shared_memory_per_block": 48 << 10}
     answers |= {"device_count": lambda: 1, "get_device_properties": lambda *_: types.SimpleNamespace(**one)}
-    before = {name: getattr(torch.cuda, name) for name in answers}
-    vars(torch.cuda).update(answers)
     generator: Any = torch.Generator
     set_default = torch.set_default_device
 
@@ -118,14 +117,14 @@ def _pretend() -> Callable[[], None]:
         def __new__(cls, device: Any = "cpu") -> Any:
             return generator.__new__(cls, _moved(device))
 
-    vars(torch)["Generator"] = Generator
-    vars(torch)["set_default_device"] = lambda device: set_default(_moved(device))
-
-    def end() -> None:
-        vars(torch.cuda).update(before)
-        vars(torch).update(Generator=generator, set_default_device=set_default)
-
-    return end
+    of_torch: dict[str, Any] = {
+        "Generator": Generator,
+        "set_default_device": lambda device: set_default(_moved(device)),
+    }
+    pretence = ExitStack()
+    pretence.enter_context(patch.multiple(torch.cuda, **answers))
+    pretence.enter_context(patch.multiple(torch, **of_torch))
+    return pretence
 
 
 class Runner:
@@ -147,15 +146,22 @@ class Runner:
         self.on_cpu = device == "cuda-cpu" and of_cuda
         self.builder = Builder(device)
         self.findings: list[Finding] = []
-        self.calls_reference, self._step = 0, None
-        self.end_pretence = _pretend() if self.on_cpu else lambda: None
+        self.calls_reference = 0
+        self._step: tuple[Any, ...] | None = None
+        self.pretence = _pretend() if self.on_cpu else ExitStack()
         torchs = cpp_extension.load_inline
 
         def load_inline(name: str = "", *rest: Any, **named: Any) -> Any:
             if is_ours(name):  # the playground's own build
                 return torchs(name, *rest, **named)
-            with self._unlimited():
+            step = self._step
+            if step is not None:  # a compiler takes what it takes, while the file's own steps have limits
+                steps.monitor.end()
+            try:
                 return self.builder(name, *rest, **named)
+            finally:
+                if step is not None:
+                    steps.monitor.begin(*step)
 
         def load(name: str, sources: Any, **named: Any) -> Any:
             paths = [sources] if isinstance(sources, str) else sources
@@ -171,26 +177,11 @@ class Runner:
         """Tell what was `tried`, what was `not_tried`, or one of `notes`."""
         emit("told", what, text)
 
-    def find(
-        self, kind: str, text: str, at: str = "", line: int = 0, *, cause: str = "", cure: str = "", cheat: str = ""
-    ) -> None:
-        """Tell what is wrong, with the lines of the user's file."""
+    def find(self, kind: str, text: str, at: str = "", line: int = 0, **more: str) -> None:
+        """Tell what is wrong, with the lines of the user's file, and `more` that a `Finding` has."""
         text = _OF_SOURCE.sub(lambda found: f"line {self.line_in(found[0])}", text)
-        self.findings.append(Finding(kind, text, self.name, line, cause, cure, cheat, at))
-        emit("told", "findings", asdict(self.findings[-1]))
-
-    _step: tuple[Any, ...] | None
-
-    @contextmanager
-    def _unlimited(self) -> Iterator[None]:
-        """A compiler takes what it takes, while the file's own steps have limits."""
-        if self._step is not None:
-            steps.monitor.end()
-        try:
-            yield
-        finally:
-            if self._step is not None:
-                steps.monitor.begin(*self._step)
+        self.findings.append(Finding(kind, text, self.name, line, at=at, **more))
+        emit("told", "findings", self.findings[-1])
 
     @contextmanager
     def step(self, name: str, at: str = "") -> Iterator[None]:
@@ -245,9 +236,7 @@ class Runner:
         with self.step("inputs"):
             return make()
 
-    def called(
-        self, function: Callable[..., Any], values: Any, in_double: bool = False, step: str = "reference", at: str = ""
-    ) -> Any:
+    def called(self, function: Any, values: Any, step: str = "reference", at: str = "", in_double: bool = False) -> Any:
         """Call a function of the file's with inputs; what is random in it comes from the same seed."""
         before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64 if in_double else before)
@@ -270,12 +259,8 @@ class Runner:
 
     def line_of(self, error: BaseException) -> int:
         """Return the line of the solution in which an exception was raised, or that called what raised it; 0 for none."""
-        found, frame = 0, error.__traceback__
-        while frame is not None:
-            if frame.tb_frame.f_code.co_filename == self.path:
-                found = frame.tb_lineno
-            frame = frame.tb_next
-        return found
+        frames = traceback.walk_tb(error.__traceback__)
+        return [0, *(line for frame, line in frames if frame.f_code.co_filename == self.path)][-1]
 
     def line_in(self, said: str) -> int:
         """Return the line of the user's file that a message names by the line of a source in it; 0 for none."""

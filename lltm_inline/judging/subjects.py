@@ -5,27 +5,29 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-import os
 import runpy
 import shutil
 import sys
-import tempfile
 import types
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import Tensor
 from torch.utils import cpp_extension
+from torch.utils._pytree import tree_map_only
 
 from ..base.arguments import plural
 from ..cpp.bodies import find_calls
 from ..cpp.functions import at_file_scope
 from ..errors import InputError
-from ..run.function import each
+from ..run.function import tensors
 from .forms import Form, python_of
 from .running import Runner, require
 
@@ -74,21 +76,49 @@ class Case:
     """A size at which both can be called.
 
     Attributes:
-        at: it in words.
-        draw: makes the inputs from a seed.
-        want: the reference, in double precision if that is asked for; `run`: the solution.
-        verify: the form's own check: what it says of outputs for inputs; nothing where they are right.
+        make: makes the arguments of a call, given a seed.
+        reference: what is right; `double`: the same, called in double precision.
+        solution: what is tried.
+        check: the form's own, of the arguments and the output.
         elements: of the parameters.
         buffers: whether inputs may hold what becomes the output, as they do in KernelBot.
     """
 
-    at: str
-    draw: Callable[[int], Any]
-    want: Callable[[Any, bool], Any]
-    run: Callable[[Any], Any] = lambda _: None
-    verify: Callable[[Any, Any], str] | None = None
+    runner: Runner
+    size: Size
+    make: Callable[[int], Any]
+    reference: Callable[..., Any]
+    double: Callable[..., Any]
+    solution: Any = None
+    check: Any = None
     elements: int = 0
     buffers: bool = False
+
+    @property
+    def at(self) -> str:
+        """The size in words: `batch_size=16, dim=125`."""
+        return words_of(self.size)
+
+    def draw(self, seed: int) -> Any:
+        """Make the inputs from a seed."""
+        return self.runner.seeded(seed, lambda: self.make(seed))
+
+    def want(self, inputs: Any, in_double: bool = False) -> Any:
+        """Call the reference."""
+        if in_double:
+            return self.runner.called(self.double, wide(inputs), in_double=True)
+        return self.runner.called(self.reference, inputs)
+
+    def run(self, inputs: Any) -> Any:
+        """Call the solution."""
+        return self.runner.called(self.solution, inputs, "forward", self.at)
+
+    def verify(self, inputs: Any, output: Any) -> str:
+        """Say what the form's own check says of an output; nothing where that is right."""
+        said = self.runner.called(self.check, [*inputs, output])
+        if isinstance(said, tuple):
+            said = True if said[0] else str(said[1])
+        return "" if said in ("", None, True) else "check_implementation says no" if said is False else str(said)
 
 
 @dataclass
@@ -115,7 +145,7 @@ class Subject:
             case = self.case(size, False)
             if case.elements + sum(one.numel() for one in tensors(case.draw(0))) > most:
                 return _TOO_MANY
-            case.want(case.draw(0), False)
+            case.want(case.draw(0))
         except Exception as error:  # whatever it says of a size that it refuses
             return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return ""
@@ -152,17 +182,14 @@ class Subject:
     def others(self, base: Size) -> Iterator[Size]:
         """List odd sizes, and the first extent 1, where the reference takes them."""
         most = self.most if self.refusal(base, self.most) != _TOO_MANY else _MOST_OF_ALL
-        odder = _each(base, odd)
+        odder = tree_map_only(_is_extent, odd, base)
         free = [name for name in base if odder[name] != base[name]]
         alone = [name for name in free if not self.refusal({**base, name: odder[name]}, 2 * most)]
-        for names in dict.fromkeys((tuple(free), tuple(alone))):
-            size = {**base, **{name: odder[name] for name in names}}
-            if names and not self.refusal(size, 2 * most):
-                yield size
-                break
-        else:
-            if base:
-                self.runner.say("not_tried", "odd sizes: the reference takes none")
+        sizes = ({**base, **{name: odder[name] for name in names}} for names in (free, alone) if names)
+        if size := next((one for one in sizes if not self.refusal(one, 2 * most)), None):
+            yield size
+        elif base:
+            self.runner.say("not_tried", "odd sizes: the reference takes none")
         first = next((name for name, value in base.items() if _is_extent(value) and value > 1), None)
         if first and not self.refusal({**base, first: 1}, most):
             yield {**base, first: 1}
@@ -172,21 +199,12 @@ def _is_extent(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def _each(value: Any, change: Callable[[int], int]) -> Any:
-    """Change the extents of a size, those in a list too."""
-    if isinstance(value, dict):
-        return {name: _each(one, change) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_each(one, change) for one in value)
-    return change(value) if _is_extent(value) else value
-
-
 def _shrunk(given: Size) -> list[Size]:
     """List a size made smaller, the smallest first: where nothing else fits, below what windows have."""
     steps = [(_MOST_HALVINGS, 4), (_MOST_HALVINGS, 8), *((halvings, 16) for halvings in range(_MOST_HALVINGS, -1, -1))]
     found: list[Size] = []
     for halvings, least in steps:
-        size = _each(given, partial(_smaller, halvings=halvings, least=least))
+        size = tree_map_only(_is_extent, partial(_smaller, halvings=halvings, least=least), given)
         found += [size] * (size not in found)
     return found
 
@@ -212,16 +230,7 @@ def words_of(size: Size) -> str:
 
 def wide(value: Any) -> Any:
     """Bring what is real into double precision, in lists too."""
-    return each_tensor(value, lambda one: one.double() if one.is_floating_point() else one)
-
-
-def each_tensor(value: Any, change: Callable[[Tensor], Any]) -> Any:
-    """Change the tensors of a value: of dicts, too."""
-    if isinstance(value, dict):
-        return {name: each_tensor(one, change) for name, one in value.items()}
-    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return type(value)(each_tensor(one, change) for one in value)
-    return each(value, change)
+    return tree_map_only(Tensor, lambda one: one.double() if one.is_floating_point() else one, value)
 
 
 class _Folded(ast.NodeTransformer):
@@ -290,21 +299,15 @@ def kernel_bench(runner: Runner, form: Form) -> Subject:
         reference = load(form.reference, size)
         init = runner.seeded(0, getattr(reference, "get_init_inputs", list))
         model = runner.seeded(0, lambda: _made(require(reference, "Model", form.reference), init))
-        double = copy.deepcopy(model).double()
-
-        def want(inputs: Any, in_double: bool) -> Any:
-            return runner.called(double if in_double else model, wide(inputs) if in_double else inputs, in_double)
-
         draw = require(reference, "get_inputs", form.reference)
-        count = sum(one.numel() for one in model.state_dict().values())
-        made = Case(words_of(size), lambda seed: runner.seeded(seed, draw), want, elements=count)
+        made = Case(runner, size, lambda _: draw(), model, copy.deepcopy(model).double())
+        made.elements = sum(one.numel() for one in model.state_dict().values())
         if solution:
             module = reference if form.solution == form.reference else load(form.solution, size)
             reference.Model.forward = runner.watched(reference.Model.forward)
-            new = runner.seeded(0, lambda: _made(require(module, "ModelNew", form.solution), init))
-            for note in copy_parameters(model, new):
+            made.solution = runner.seeded(0, lambda: _made(require(module, "ModelNew", form.solution), init))
+            for note in copy_parameters(model, made.solution):
                 runner.say("notes", note)
-            made.run = lambda inputs: runner.called(new, inputs, step="forward", at=made.at)
         return made
 
     return Subject(runner, [turned(python_of(Path(form.reference)), form.reference, {})[1]], case)
@@ -349,18 +352,17 @@ def kernel_bot(runner: Runner, form: Form) -> Subject:
     )
     pairs = any("," in line.partition("=")[0] for line in calls)
     for name, text in _BESIDE.items():  # what lies elsewhere in KernelBot's repository
-        if not (folder / f"{name}.py").is_file():
-            above = folder.parent / f"{name}.py"
-            sys.modules[name] = runner.load(str(above), name) if above.is_file() else types.ModuleType(name)
-            exec(f"PAIRS = {pairs}\n{text}" * (not above.is_file()), vars(sys.modules[name]))
+        here, above = folder / f"{name}.py", folder.parent / f"{name}.py"
+        if not here.is_file():
+            tree = None if above.is_file() else ast.parse(f"PAIRS = {pairs}\n{text}")
+            runner.load(str(here if tree else above), name, tree)
     reference = runner.load(form.reference, "reference")
     kernel, generate = (require(reference, name, form.reference) for name in ("ref_kernel", "generate_input"))
-    check: Any = getattr(reference, "check_implementation", None)
     vars(reference)["ref_kernel"] = runner.watched(kernel)
-    known = inspect.signature(generate).parameters.values()
+    known = inspect.signature(generate).parameters
     sizes: list[Size] = [{name: one[name] for name in one if name != "seed"} for one in form.tests[:3]]
     if not sizes:
-        needed = [one for one in known if one.name != "seed"]
+        needed = [one for one in known.values() if one.name != "seed"]
         sizes = [{one.name: 64 if one.default is one.empty else one.default for one in needed}]
         if any(one.default is one.empty for one in needed):
             runner.say("notes", f"no task.yml: generate_input is called with {words_of(sizes[0])}")
@@ -374,25 +376,13 @@ def kernel_bot(runner: Runner, form: Form) -> Subject:
         found: Callable[..., Any] = require(module, "custom_kernel", form.solution)
         return found
 
-    def verify(data: Any, output: Any) -> str:
-        said = runner.called(check, (data, output))
-        if isinstance(said, tuple):
-            said = True if said[0] else str(said[1])
-        return "" if said in ("", None, True) else "check_implementation says no" if said is False else str(said)
-
     def case(size: Size, solution: bool) -> Case:
-        def draw(seed: int) -> Any:
-            more = {"seed": 1000 + seed} if any(one.name == "seed" for one in known) else {}
-            return runner.seeded(seed, lambda: generate(**size, **more))
+        def make(seed: int) -> Any:
+            return [generate(**size, **({"seed": 1000 + seed} if "seed" in known else {}))]
 
-        def want(data: Any, in_double: bool) -> Any:
-            return runner.called(kernel, (wide(data) if in_double else data,), in_double)
-
-        made = Case(words_of(size), draw, want, verify=verify if check else None, buffers=True)
-        if solution:
-            custom = solution_of()
-            made.run = lambda data: runner.called(custom, (data,), step="forward", at=made.at)
-        return made
+        custom = solution_of() if solution else None
+        check = getattr(reference, "check_implementation", None)
+        return Case(runner, size, make, kernel, kernel, custom, check, buffers=True)
 
     return Subject(runner, sizes, case)
 
@@ -401,24 +391,19 @@ def _of_source(runner: Runner, path: Path) -> Callable[..., Any]:
     """Make `custom_kernel` of a CUDA file: as CS149's own script does where it is there; else by its one function of tensors."""
     script = next(path.parent.glob("wrap_*submission.py"), None)
     if script:
-        folder, before, words = Path(tempfile.mkdtemp(prefix="lltm_inline-judge-")), os.getcwd(), sys.argv
-        try:
+        words = patch.object(sys, "argv", [script.name, "judge"])
+        with TemporaryDirectory(prefix="lltm_inline-judge-") as folder, chdir(folder), words:
             shutil.copy(path, folder)
-            os.chdir(folder)
-            sys.argv = [script.name, "judge"]
             with runner.step("import"):
                 runpy.run_path(str(script), run_name="__main__")
-            made: Callable[..., Any] = runner.load(str(folder / "submission.py"), "submission").custom_kernel
+            made: Callable[..., Any] = runner.load(f"{folder}/submission.py", "submission").custom_kernel
             return made
-        finally:
-            os.chdir(before)
-            sys.argv = words
-            shutil.rmtree(folder, ignore_errors=True)
     function = meant_of(runner.text, path.name)
     with runner.step("import"):
         module = cpp_extension.load_inline(path.stem, "", runner.text, functions=[function])
-    said = f"custom_kernel is {function} of {path.name}, with what generate_input returns as its arguments"
-    runner.say("notes", said)
+    runner.say(
+        "notes", f"custom_kernel is {function} of {path.name}, with what generate_input returns as its arguments"
+    )
     return lambda data: getattr(module, function)(*(data if isinstance(data, tuple | list) else [data]))
 
 
@@ -438,15 +423,3 @@ def meant_of(text: str, where: str) -> str:
         these = f"{plural(len(outer), 'function')} of tensors ({', '.join(outer or names)})"
         raise InputError(f"{where}: {these}: which is meant? Call it custom_kernel")
     return outer[0]
-
-
-def flat(value: Any) -> list[Any]:
-    """List what a result has: tensors and numbers."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    return [one for part in value for one in flat(part)] if isinstance(value, list | tuple) else [value]
-
-
-def tensors(value: Any) -> list[Tensor]:
-    """List the tensors of a value."""
-    return [one for one in flat(value) if isinstance(one, Tensor)]

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ..base.arguments import plural
 from ..checking.runner import SEEN
 from ..cpp.masks import mask
 from ..errors import InputError
+from ..measure.machine import fastest
 from ..run.cases.drawing import is_label
 from ..run.cases.expectation import furthest
 from ..run.cases.tolerance import rarely_by_one, slack
 from ..run.compare import Tolerance, compare, hints
+from ..run.function import same, tensors
 from ..workers import steps
 from .running import Runner
-from .subjects import Case, Size, Subject, each_tensor, flat, tensors, words_of
+from .subjects import Case, Size, Subject, words_of
 from .verdict import CHEATS
 
 _REMEMBERED, _RECOGNISED, _CALLED, _ALIASED, _LEFT, _CLOCKED = CHEATS
@@ -55,7 +57,7 @@ def differing(got: Any, want: Any, plain: Any) -> str:
         got: of the solution.
         want: of the reference in double precision; `plain`: as it is. What is nearer to the first than the second is right.
     """
-    ours, wanted, plains = flat(got), flat(want), flat(plain)
+    ours, wanted, plains = map(tree_leaves, (got, want, plain))
     if len(ours) != len(wanted):
         return f"it returns {plural(len(ours), 'value')}, the reference {plural(len(wanted), 'value')}"
     for place, (one, wide, narrow) in enumerate(zip(ours, wanted, plains, strict=True)):
@@ -85,13 +87,12 @@ class Trial:
     """Tries a solution.
 
     Attributes:
-        first: the case that is tried first, as far as the solution takes it; `size`: of that.
+        first: the case that is tried first, as far as the solution takes it.
     """
 
     def __init__(self, runner: Runner, subject: Subject) -> None:
         self.runner, self.subject = runner, subject
         self.first: Case | None = None
-        self.size: Size = {}
         self.refused, self.until = ("", "", 0), time.process_time() + _MOST_SECONDS
 
     def run(self) -> None:
@@ -108,10 +109,9 @@ class Trial:
         if self.first is None:
             said, at, line = self.refused
             cure = "let it take other sizes, too"
-            return self.runner.find("refused", f"it refuses these sizes: {said}", at, line, cure=cure)
-        if all(map(self._tried, self.subject.others(self.size))) and self.has_time("cheats"):
+            self.runner.find("refused", f"it refuses these sizes: {said}", at, line, cure=cure)
+        elif all(map(self._tried, self.subject.others(self.first.size))) and self.has_time("cheats"):
             Probes(self, self.first).run()
-        return None
 
     def has_time(self, what: str) -> bool:
         """Tell whether there is time for more, and what is left out where there is none."""
@@ -134,7 +134,7 @@ class Trial:
         if wrong := self.wrong(case, inputs, got):
             self.runner.find("wrong", wrong, case.at)
             return False
-        case.want(changed, False)
+        case.want(changed)
         for place, (mine, before, theirs) in enumerate(zip(*map(tensors, (given, inputs, changed)), strict=True)):
             is_output = case.buffers and _memory(mine) & _memory(got)
             if not same(mine, before) and same(theirs, before) and not is_output:
@@ -143,20 +143,20 @@ class Trial:
                 return False
         self.runner.say("tried", f"{case.at}: right")
         if self.first is None:
-            self.first, self.size = case, size
+            self.first = case
         return True
 
     def wrong(self, case: Case, inputs: Any, got: Any) -> str:
         """Say what is wrong with a result; nothing where it is right."""
-        plain = case.want(copied(inputs), False)
-        if case.verify:
+        plain = case.want(copied(inputs))
+        if case.check:
             said = case.verify(copied(inputs), got)
             return f"{differing(got, plain, plain) or said} (check_implementation: {said})" if said else ""
         try:
             precise = case.want(copied(inputs), True)
         except Exception:  # it makes tensors of one precision itself
             precise = plain
-        return differing(got, precise if len(flat(precise)) == len(flat(plain)) else plain, plain)
+        return differing(got, precise if len(tree_leaves(precise)) == len(tree_leaves(plain)) else plain, plain)
 
     def _raised(self, error: Exception, case: Case) -> bool:
         said = str(error).strip().partition("\n")[0]
@@ -166,7 +166,10 @@ class Trial:
         if any(word in said for word in _NO_GPU):
             self.runner.find("refused", f"it needs a GPU for what it calls: {said}", case.at, line)
             return False
-        own = isinstance(error, ValueError | NotImplementedError | AssertionError) or self._says(str(error))
+        # The file itself has the words, as those of a TORCH_CHECK or assert.
+        words = ((one[1] or one[2]).strip() for one in _WORD.finditer(self.runner.text))
+        own = isinstance(error, ValueError | NotImplementedError | AssertionError)
+        own = own or any(len(word) > 5 and word in str(error) for word in words)
         if own and not seen and not any(word in said for word in _FAILED):
             self.refused = said, case.at, line
             self.runner.say("not_tried", f"{case.at}: it refuses them ({said})")
@@ -175,24 +178,15 @@ class Trial:
         self.runner.find("wrong", said if seen else f"it raises {type(error).__name__}: {said}", case.at, line)
         return False
 
-    def _says(self, said: str) -> bool:
-        """Tell whether the file itself has the words of an error, as those of a TORCH_CHECK or assert."""
-        words = ((one[1] or one[2]).strip() for one in _WORD.finditer(self.runner.text))
-        return any(len(word) > 5 and word in said for word in words)
-
     def speed(self) -> str:
         """Time both in turns at the first case, where a time means something."""
         case, builder = self.first, self.runner.builder
         if case is None or (builder.device == "cuda-cpu" and builder.used != {"cpu"}):
             return ""
-        inputs, best = case.draw(4), [1e9, 1e9]
-        for turn in range(14):
-            began = time.perf_counter()
-            case.run(inputs) if turn % 2 else case.want(inputs, False)
-            if builder.device == "cuda":
-                torch.cuda.synchronize()
-            best[turn % 2] = min(best[turn % 2], time.perf_counter() - began)
-        return f"{best[0] / best[1]:.2f} times as fast as the reference at {case.at} ({best[1] * 1e6:.0f} us)"
+        inputs = case.draw(4)
+        calls = [partial(call, inputs) for call in (case.want, case.run)]
+        theirs, own = map(min, zip(*([fastest(call, builder.device) for call in calls] for _ in range(3)), strict=True))
+        return f"{theirs / own:.2f} times as fast as the reference at {case.at} ({own * 1e6:.0f} us)"
 
 
 class Probes:
@@ -254,9 +248,9 @@ class Probes:
     def knows_values(self) -> bool | str:
         """Other values than `get_inputs` draws, of other signs: what is right for its own alone, computes less."""
         for said, change in _CHANGES.items() if self.kept and not self.wrong else ():
-            other = each_tensor(copied(self.two), partial(_changed, change=change))
+            other = tree_map_only(Tensor, partial(_changed, change=change), copied(self.two))
             try:
-                plain = tensors(self.case.want(copied(other), False))
+                plain = tensors(self.case.want(copied(other)))
             except Exception:  # of a probability, say
                 continue
             if not all(one.isfinite().all() for one in plain):
@@ -272,7 +266,7 @@ class Probes:
     def is_an_input(self) -> bool:
         mine, theirs = copied(self.one), copied(self.one)
         shared = _memory(self.case.run(mine)) & _memory(mine)
-        return bool(shared) and not self.case.buffers and not _memory(self.case.want(theirs, False)) & _memory(theirs)
+        return bool(shared) and not self.case.buffers and not _memory(self.case.want(theirs)) & _memory(theirs)
 
     def ignores_its_kernel(self) -> bool:
         self.builder.spoil = True
@@ -290,20 +284,13 @@ class Probes:
         self.line = self.runner.row(f"{name} =") or self.runner.row(name)
         return ", ".join(touched)
 
-    def defines_a_clock(self) -> bool | str:
-        found = next((found[1] for code in self.codes() if (found := _CLOCK.search(code))), "")
+    def written(self, pattern: re.Pattern[str]) -> str:
+        """Return what of a pattern stands in the texts, their comments and strings left out, and note its line."""
+        own = [self.runner.text] if self.runner.name.endswith(".py") else []
+        codes = (*map(mask, self.builder.texts.values()), *own)
+        found = next((found[pattern.groups] for found in map(pattern.search, codes) if found), "")
         self.line = self.runner.row(found)
         return found
-
-    def leaves_a_stream(self) -> bool | str:
-        made = next((found[1] for code in self.codes() if (found := _STREAM.search(code))), "")
-        self.line = self.runner.row(made)
-        return made * (not any(map(_WAITS.search, self.codes())))
-
-    def codes(self) -> list[str]:
-        """List the texts without their comments and strings."""
-        own = [self.runner.text] if self.runner.name.endswith(".py") else []
-        return [*map(mask, self.builder.texts.values()), *own]
 
 
 _CHANGES: dict[str, Callable[[Any], Any]] = {"x * 1.5 - 0.25": lambda x: x * 1.5 - 0.25, "-x": lambda x: -x}
@@ -341,12 +328,12 @@ TABLE: tuple[tuple[str, Callable[[Probes], bool | str], str, str], ...] = (
         "what its kernels return is not used: it is right with NaN in their place", "use it",
     ),
     (_LEFT, lambda p: _lazy(p.first), "its output is no plain tensor, and may compute when somebody looks at it", _WAIT),
-    (_LEFT, lambda p: _busy(_threads() - p.threads), "a thread of it still computes when it has returned", _WAIT),
+    (_LEFT, lambda p: _busy(p.threads), "a thread of it still computes when it has returned", _WAIT),
     (_LEFT, lambda p: _python_threads(), "a thread of Python's is left running", _WAIT),
     (_CLOCKED, Probes.touches, "it puts something else in the place of what a judge is read by", "leave that alone"),
-    (_CLOCKED, Probes.defines_a_clock, "its C++ defines what times are taken with", "leave that alone"),
+    (_CLOCKED, lambda p: p.written(_CLOCK), "its C++ defines what times are taken with", "leave that alone"),
     (
-        _LEFT, Probes.leaves_a_stream,
+        _LEFT, lambda p: not p.written(_WAITS) and p.written(_STREAM),
         "it makes a stream, and nothing waits for it", "synchronise it, or have the current stream wait for it",
     ),
 )  # fmt: skip
@@ -358,13 +345,13 @@ def _lazy(results: Any) -> bool | str:
     return next((one.__name__ for one in own), False)
 
 
-def _changed(one: Any, change: Callable[[Any], Any]) -> Any:
+def _changed(one: Tensor, change: Callable[[Any], Any]) -> Any:
     return change(one) if one.is_floating_point() and not is_label(one) else one
 
 
 def copied(value: Any) -> Any:
     """Copy the tensors of a value."""
-    return each_tensor(value, lambda one: one.clone())
+    return tree_map_only(Tensor, Tensor.clone, value)
 
 
 def _memory(value: Any) -> set[int]:
@@ -372,33 +359,23 @@ def _memory(value: Any) -> set[int]:
     return {one.untyped_storage().data_ptr() for one in tensors(value) if one.numel()}
 
 
-def same(one: Any, other: Any) -> bool:
-    """Tell whether two values have the same tensors, NaN where the other has it."""
-    mine, theirs = tensors(one), tensors(other)
-    pairs = zip(mine, theirs, strict=False)
-    return len(mine) == len(theirs) and all(
-        a.shape == b.shape and torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in pairs
-    )
-
-
-def _threads() -> set[str]:
-    return set(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else set()
+def _threads() -> dict[int, float]:
+    """Return how many seconds each thread of this process has computed; nothing where the system does not tell."""
+    with suppress(psutil.Error):
+        return {one.id: one.user_time + one.system_time for one in psutil.Process().threads()}
+    return {}
 
 
 def _python_threads() -> bool:
     return any(one is not threading.main_thread() and not one.daemon for one in threading.enumerate())
 
 
-def _busy(threads: set[str]) -> bool:
-    """Tell whether threads compute now, while nobody asks them to: those of a pool sleep."""
+def _busy(known: Container[int]) -> bool:
+    """Tell whether threads other than these compute now, while nobody asks them to: those of a pool sleep."""
 
-    def ran() -> int:
-        total = 0
-        for one in threads:
-            with suppress(OSError, ValueError, IndexError):
-                total += int(Path(f"/proc/self/task/{one}/schedstat").read_text().split()[0])
-        return total
+    def ran() -> float:
+        return sum(seconds for thread, seconds in _threads().items() if thread not in known)
 
     before = ran()
     time.sleep(_LATER_SECONDS)
-    return bool(threads) and ran() - before > _LATER_SECONDS * 2e8
+    return ran() - before > _LATER_SECONDS / 6

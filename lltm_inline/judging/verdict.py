@@ -51,9 +51,9 @@ class Finding:
         return "\n".join([*lines, *(f"    {what}: {said}" for what, said in parts if said)])
 
 
-def word_of(findings: Sequence[Mapping[str, Any]]) -> str:
-    """Return the verdict that findings come to, each as a dict."""
-    kinds = [one["kind"] for one in findings]
+def word_of(findings: Sequence[Finding]) -> str:
+    """Return the verdict that findings come to."""
+    kinds = [one.kind for one in findings]
     return next((word for word in _WORST if word in kinds), "right")
 
 

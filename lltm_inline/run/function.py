@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from ..base.above import Shown
 from ..base.arguments import shown
@@ -225,6 +226,20 @@ def each(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:
     if isinstance(value, list | tuple) and all(isinstance(item, torch.Tensor) for item in value):
         return [function(item) for item in value]
     return value
+
+
+def tensors(value: Any) -> list[torch.Tensor]:
+    """List the tensors of a value, those in its lists, tuples and dicts, too."""
+    return [one for one in tree_leaves(value) if isinstance(one, torch.Tensor)]
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two values have the same tensors, NaN where the other has it."""
+    mine, theirs = tensors(one), tensors(other)
+    pairs = zip(mine, theirs, strict=False)
+    return len(mine) == len(theirs) and all(
+        a.shape == b.shape and torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in pairs
+    )
 
 
 def differentiable(value: Any) -> bool:

@@ -140,13 +140,19 @@ def _load_library(built: Built, interface: Interface, build: Build) -> Function:
     return replace(function, fake=fake)
 
 
-def _load_module(built: Built, interface: Interface, build: Build) -> Function:
-    """Import a pybind11 module and wrap it the classic way, in a Python `autograd.Function`."""
-    kernel, op, device = built.kernel, built.op, built.device
+def module_of(build: Build) -> Any:
+    """Import a library that is a module of Python's."""
     spec = importlib.util.spec_from_file_location(build.namespace, build.path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def _load_module(built: Built, interface: Interface, build: Build) -> Function:
+    """Import a pybind11 module and wrap it the classic way, in a Python `autograd.Function`."""
+    kernel, op, device = built.kernel, built.op, built.device
+    module = module_of(build)
     count = len(op.signature.outputs)
 
     def outputs_of(results: Any) -> Any:

@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 from ...model.registry import Op
 from ...model.shapes import ELEMENTS
 from ...tables.words import ONLY
-from ..function import differentiable
+from ..function import differentiable, tensors
 from .case import EDGES, MANY, THREADS, Case, Size, dtypes_of, edge_axis, elements, prime_size, with_extent
 from .drawing import make_inputs, seeded
 from .expectation import Expected, as_finite, expect, leaves_of
@@ -293,8 +293,7 @@ class _Whole(TorchDispatchMode):
     """Raises where integers of 64 bits become something else than whole numbers by arithmetic: an index, a count, a real number."""
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        given = [one for one in tree_leaves((args, kwargs or {})) if isinstance(one, Tensor)]
-        of_them = any(one.dtype == torch.int64 for one in given)
+        of_them = any(one.dtype == torch.int64 for one in tensors((args, kwargs or {})))
         if of_them and not _ARITHMETIC.fullmatch(function.overloadpacket.__name__.strip("_")):
             raise TypeError(f"{function} is no arithmetic of whole numbers")
         found = function(*args, **(kwargs or {}))
