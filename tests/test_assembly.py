@@ -1682,7 +1682,10 @@ def test_of_several_loops_within_a_dispatch_the_one_that_calls_is_named(compiler
     assert bad.line == lines_of(text, "std::exp")[0] and bad.what == "not vectorised" and "expf" in bad.how and bad.help
 
 
-@pytest.mark.parametrize("name", ["lltm/fused", "d_sigmoid/cpp", "batch_norm2d/aten"])
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "name", [name for name, kernel in li.registry.items() if kernel.python is None and "cpu" in devices_of(kernel)]
+)
 def test_a_loop_of_vectors_is_not_called_one_without(name: str) -> None:
     """A text of at::vec::Vectorized is one of vectors, whatever the compiler could not add; and to copy a row takes no memory."""
     shown = li.assembly(name, compiler="g++", progress=False, remarks=True)

@@ -95,8 +95,8 @@ def test_data_that_have_room_in_a_cache() -> None:
     levels = (Level("L1", 4e11, 2**16), Level("L2", 2e11, 2**21), Level("memory", 1.5e10))
     roomy = replace(TWO, levels=levels)
     for seconds, bytes_, said in (
-        (8e-6, 4e9, "4.00 GB/s, 27% of what memory gives, but its data have room in L1; 1% of the roof above it, bytes from L1"),
-        (1e-4, 4e9, "4.00 GB/s, 27% of what memory gives, but its data have room in L2; 2% of the roof above it, bytes from L2"),
+        (8e-6, 4e9, "4.00 GB/s, 27% of what memory gives, but its data fit in L1; 1% of the roof above it, bytes from L1"),
+        (1e-4, 4e9, "4.00 GB/s, 27% of what memory gives, but its data fit in L2; 2% of the roof above it, bytes from L2"),
         (4e-4, 4e9, "4.00 GB/s; 27% of the roof above it, bytes from memory"),  # three quarters of L2
         (1e-2, 4e9, "4.00 GB/s; 27% of the roof above it, bytes from memory"),
         (1e-5, 3e11, "300 GB/s, 20.0 times what memory gives: its data lie in L1, at least in part; 75% of the roof above it, "

@@ -317,7 +317,7 @@ def _counters(printed: str, calls: int) -> str:
         >>> _counters("300,,instructions,9,100.00\\n200,,cycles:u,9,100.00\\n50,,cache-misses,9,100.00", 4)
         '1.50 instructions a cycle, about 12 cache misses a call'
         >>> _counters("<not supported>,,instructions,0,100.00", 4)
-        'the counters of the processor are not open to perf here'
+        'perf may not read the counters of the processor here'
     """
     rows = [line.split(",") for line in printed.splitlines() if line[:1].isdigit()]
     counts = {row[2].partition(":")[0]: float(row[0]) for row in rows}
@@ -327,7 +327,7 @@ def _counters(printed: str, calls: int) -> str:
     for event, what in (("cache-misses", "cache misses"), ("branch-misses", "mispredicted branches")):
         if event in counts:
             said.append(f"about {counts[event] / max(1, calls):.0f} {what} a call")
-    return ", ".join(said) or "the counters of the processor are not open to perf here"
+    return ", ".join(said) or "perf may not read the counters of the processor here"
 
 
 def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Hot:

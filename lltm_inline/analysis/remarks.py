@@ -204,10 +204,14 @@ def _done(line: int, said: str, own: set[str]) -> Iterator[Remark]:
 _INLINED = re.compile(r"(?:Inlin(?:ed|ing) (.+?) (?:in)?to |'?(\S+?)'? inlined into )")
 _NOT_INLINED = re.compile(r"(?:not inlinable: .+? -> (.+?), (.+)|'?(\S+?)'? not inlined into .+? because (.+))")
 _WHY = (
-    (r"recursive", "for it calls itself", "Write it as a loop."),
-    (r"noinline|not inlinable", "for it is declared `noinline`, or cannot be", "Take `noinline` away, if it is there."),
-    (r"limit|costly|grow", "for it is long", "`C10_ALWAYS_INLINE` before it has it inlined all the same."),
-    (r"unlikely|cold", "for this call is rare", ""),
+    (r"recursive", "because it calls itself", "Write it as a loop."),
+    (
+        r"noinline|not inlinable",
+        "because it is declared `noinline`, or cannot be",
+        "Take `noinline` away, if it is there.",
+    ),
+    (r"limit|costly|grow", "because it is long", "`C10_ALWAYS_INLINE` before it inlines it all the same."),
+    (r"unlikely|cold", "because this call is rare", ""),
 )
 
 

@@ -66,7 +66,7 @@ class Roofline(Shown):
                 f", {three(rate / memory.rate)} times what memory gives: its data lie in {level.name}, at least in part"
             )
         elif level is not memory:
-            told += f", {percent(rate / memory.rate)} of what memory gives, but its data have room in {level.name}"
+            told += f", {percent(rate / memory.rate)} of what memory gives, but its data fit in {level.name}"
         by_memory = not row.gflop_per_s or intensity(row) * level.rate < roofs.flops
         above = f"bytes from {level.name}" if by_memory else "arithmetic"
         return f"{told}; {percent(self.share(row))} of the roof above it, {above}{self._of_one_thread(row, level)}"

@@ -67,7 +67,7 @@ class Why(StrEnum):
         "`a ? b : c` in the place of `if` does not branch, where both may be computed.",
     )
     UNCOUNTED = (
-        "how many turns it takes is not known before it begins",
+        "how many iterations it takes is not known before it begins",
         "Count with an integer up to a local that does not change: `for (int64_t i = 0; i < n; ++i)`.",
     )
     CALLS = (

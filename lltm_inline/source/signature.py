@@ -195,7 +195,7 @@ def skeleton(op: Op, name: str) -> Kernel:
         given = [f"{cpp_type(a, kernel.api)} {a.name}" for a in backward_arguments(kernel, op, Interface(0, True))]
         taken_ = ", ".join([*given, f"std::array<bool, {gradients}> wanted"])
         heads.append(
-            f"// To be left out where forward is calls of ATen alone, such as 2 * x: autograd knows their gradients.\n"
+            f"// Leave this out where forward only calls ATen, as in 2 * x: autograd knows those gradients.\n"
             f"{tuple_of(gradients, kernel.api)} backward({taken_})"
         )
     bodies = [

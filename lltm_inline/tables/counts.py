@@ -240,7 +240,7 @@ class Counts(Table[CountsRow], Shown):
     def caption(self) -> str:
         """What was counted, and how to read the columns."""
         compared = f", and the ratio to {self.baseline}" if len(self.kernels) > 1 else ""
-        return f"{self.rows[0].subject}: what warps ask of the memory{compared}. Counts, no times"
+        return f"{self.rows[0].subject}: what warps ask of the memory{compared}. Counts, not times"
 
     def __str__(self) -> str:
         if not self.rows:

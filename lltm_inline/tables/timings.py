@@ -215,7 +215,8 @@ class Timings(Table[Row], Shown):
         if noisy * 2 <= len(self.rows):
             return []
         threads = max(row.threads for row in self.rows)
-        spread = f"The quartiles are over {_NOISY:.0%} apart in {noisy} of {len(self.rows)} rows: is this machine busy?"
+        asked = "." if self.crowd else ": is this machine busy?"
+        spread = f"The quartiles are over {_NOISY:.0%} apart in {noisy} of {len(self.rows)} rows{asked}"
         return [f"{spread} Free it, or call torch.set_num_threads({threads // 2})" if threads > 1 else spread]
 
     def _overall(self, kernel: str, rows: Sequence[Row]) -> str:

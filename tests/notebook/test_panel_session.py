@@ -563,7 +563,7 @@ def test_benchmark_of_a_cuda_text_on_the_cpu_counts(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("CXX", QUICK)
     one = panel(li.registry["axpy/cuda"])
     state = do(one, "benchmark")
-    assert state["verdict"] == "axpy/cuda: no line takes more than it needs" and "Counts, no times" in state["timings"]
+    assert state["verdict"] == "axpy/cuda: no line takes more than it needs" and "Counts, not times" in state["timings"]
     assert "which lane wants which address" in state["plot"] and "<img" in state["plot"]
     assert logged(one)[-1] == "axpy/cuda is counted, and not timed: no time on cuda-cpu is that of a GPU"
 
@@ -615,7 +615,7 @@ def test_remarks_hot_lines_and_roofs_are_shown_if_asked_for() -> None:
     do(session, "revert")
     assert session.state["marks"] == marks
     do(session, "edit", options={"hot_lines": True})
-    assert logged(session)[-1] == "hot lines: comes once Check finds the kernel right"
+    assert logged(session)[-1] == "hot lines: come once Check finds the kernel right"
     assert "Where the time goes is told of a kernel that is right: Check it." in session.state["assembly"]
     do(session, "check")
     said = session.state["assembly"]
@@ -624,6 +624,9 @@ def test_remarks_hot_lines_and_roofs_are_shown_if_asked_for() -> None:
     )
     do(session, "edit", options={"remarks": False})
     assert "what the compiler says" not in session.state["assembly"] and session.state["marks"] == []
+    do(session, "edit", options={"hot_lines": False})
+    do(session, "edit", options={"hot_lines": True})
+    assert "hot lines: come in a moment, beside the machine code" in logged(session)
     do(session, "edit", options={"roofline": True})
     assert logged(session)[-1] == "roofline: comes with the next Benchmark"
     do(session, "benchmark")

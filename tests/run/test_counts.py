@@ -238,7 +238,7 @@ def test_two_revisions_beside_each_other(tmp_path: Path) -> None:
     assert found.verdict().endswith("axpy/cuda@1 takes 0.12x of the sectors of axpy/cuda: forward, global load")
     for part in (
         "axpy, float32, cuda-cpu",
-        "Counts, no times",
+        "Counts, not times",
         "N=1000, forward: global load",
         "1000 sectors",
         "0.12x",

@@ -197,9 +197,9 @@ class Session(Board):
         when = {
             "hot_lines": "is for a C++ text"
             if device.text != "cpp"
-            else ""
+            else "come in a moment, beside the machine code"
             if is_right
-            else "comes once Check finds the kernel right",
+            else "come once Check finds the kernel right",
             "roofline": f"is for times, and Benchmark counts on {self.device}"
             if device.count_flags
             else "comes with the next Benchmark",
