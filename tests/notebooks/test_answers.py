@@ -285,7 +285,7 @@ def test_13_1_right(answer: li.Op) -> None:
         (op_of("B F+G+1"), "z should have"),
         (op_of("B 2F+G"), "z should have"),
         (op_of("B F G"), "z should have"),
-        (op_of(reference=lambda x, y: torch.cat([y.expand(len(x), -1), x], 1)), "The reference should put y behind"),
+        (op_of(reference=lambda x, y: torch.cat([y.expand(len(x), -1), x], 1)), "The reference should put y after"),
     ],
     ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", str(value)),
 )  # fmt: skip
