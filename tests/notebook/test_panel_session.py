@@ -728,7 +728,7 @@ def test_a_new_kernel_fits_its_op_and_is_to_be_written(session: Session) -> None
     assert "forward is not written yet" in session.state["report"]
     text = session.state["texts"]["cpp"]
     assert "at::Tensor backward(const at::Tensor& d_y, const at::Tensor& x, std::array<bool, 1> wanted) {" in text
-    only_aten = text.partition("// To be left out")[0].replace(
+    only_aten = text.partition("// Leave this out")[0].replace(
         'throw std::runtime_error("forward is not written yet")', "return 2 * x"
     )
     do(session, "build", texts={"cpp": only_aten})
