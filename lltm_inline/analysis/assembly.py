@@ -491,10 +491,9 @@ def _silent(of: Assembly, spoken: set[int]) -> list[Remark]:
     for loop in of.loops:
         chases = loop.chases
         for one in loop.instructions:
-            name = called(one)
-            line = _around(one.line, ends) or loop_that_calls(of.text, one.line, name)
+            name, line = called(one), _around(one.line, ends)
             if name in loop.calls and not RARE.match(name):
-                found.setdefault(line, {})[name] = None
+                found.setdefault(line or loop_that_calls(of.text, one.line, name), {})[name] = None
             elif chases:
                 found.setdefault(line, {})
     said = {

@@ -532,9 +532,7 @@ class Runner:
             name = self.gradients[i]
             if got is not None or expected.wide[name].count_nonzero():
                 self.compare(call, result, name, got, tensor_inputs(self.op, call.leaves)[i].dtype)
-            elif expected.wide[
-                name
-            ].numel():  # none is as good as zeros; whether one without elements is there tells nothing
+            elif expected.wide[name].numel():  # none is as good as zeros, and of one without elements nothing is seen
                 result.seen.append(name)
         self._purity(call, result, "backward")
         return list(found)

@@ -116,8 +116,8 @@ def _picture(quantity: str, grid: Grid) -> Html:
             strokes[run[1]] = f"{strokes.get(run[1], '')}M{run.start()} {row}.5h{len(run[0])}"
     paths = [tag("path", d=d, stroke_opacity=_STRENGTH[letter]) for letter, d in sorted(strokes.items())]
     cell = " x ".join(str(-(-length // cells)) for length, cells in ((grid.rows, down), (grid.columns, across)))
-    down_there = f"{plural(grid.rows, grid.row)} down, " * (grid.rows > 1)
-    words = [f"filled is wrong: {down_there}{plural(grid.columns, grid.column)} across"]
+    rows = f"{plural(grid.rows, grid.row)} down, " * (grid.rows > 1)
+    words = [f"filled is wrong: {rows}{plural(grid.columns, grid.column)} across"]
     words += [f"a cell is {cell} elements, the stronger the more of them are wrong"] * (cell != "1 x 1")
     size = {"width": across * _CELL, "height": down * _CELL, "viewBox": f"0 0 {across} {down}"}
     said = {"role": "img", "aria_label": f"where {quantity} is wrong, row by row: {_spoken(grid.cells)}"}
