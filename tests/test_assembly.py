@@ -1630,8 +1630,11 @@ def test_of_very_much_code_the_beginning_is_listed() -> None:
     assert shown.count("li-looped") == 5 and not read(shown).problems
     loops = Loop(many[1:]), Loop(many), Loop((*many, many[0]))
     long = li.Assembly("tiny/long", "g++ 12", "text", (Routine("f(int)", (), loops),))
-    left_out = "Here are 4000 of 9000 instructions: li.assembly('tiny/long').of_line(N) has those of line N."
-    assert str(long).count(" nop ") == 4000 and left_out in str(long) and "3001 instructions" in str(long)
+    where = "li.assembly('tiny/long').of_line(N) has those of line N."
+    listed = f"Of each loop of the text, the instructions of the widest are listed: {where}"
+    assert str(long).count(" nop ") == 2999 and listed in str(long) and "3001 instructions" in str(long)
+    longest = li.Assembly("tiny/long", "g++ 12", "text", (Routine("f(int)", (), (Loop(many * 2),)),))
+    assert str(longest).count(" nop ") == 4000 and f"Here are 4000 of 6000 instructions: {where}" in str(longest)
     html = long._repr_html_()
     assert html.count(">nop<") == 4000 and "Here are 4000 of 9000 instructions" in html and not read(html).problems
 

@@ -233,9 +233,9 @@ class Assembly(Shown):
             rows += ["", *self.differences]
         for title, kinds in self.by_text.items():
             rows += ["", title]
-            for loop, many in kinds:
+            for number, (loop, many) in enumerate(kinds):
                 rows.append(f"  {loop}{many}")
-                for line, instructions in loop.by_line(left):
+                for line, instructions in loop.by_line(0 if number else left):
                     source = f"{line:4} | {texts[line - 1].strip()}" if 0 < line <= len(texts) else ""
                     beside = chain([source[:_SOURCE]], repeat(""))
                     rows += [
@@ -243,7 +243,12 @@ class Assembly(Shown):
                     ]
                 left = max(0, left - len(loop.instructions))
         rows += [] if self.loops else ["", self.without_loops]
-        rows += self.left_out([loop for kinds in self.by_text.values() for loop, _ in kinds])
+        widest = [loop for kinds in self.by_text.values() for loop, _ in kinds[:1]]
+        if len(widest) < sum(
+            map(len, self.by_text.values())
+        ):  # a page folds the others; here they would be a thousand lines
+            rows += ["", f"Of each loop of the text, the instructions of the widest are listed: {self._where}."]
+        rows += self.left_out(widest)
         return "\n".join(rows)
 
     def _asked(self, texts: Sequence[str]) -> list[str]:
@@ -266,8 +271,11 @@ class Assembly(Shown):
     def left_out(self, of: Sequence[Loop | Routine]) -> list[str]:
         """Say how many instructions are left out where only the first are shown; nothing where all are."""
         total = sum(len(each.instructions) for each in of)
-        where = f"li.assembly({self.kernel!r}).of_line(N) has those of line N"
-        return [f"Here are {self.MOST} of {total} instructions: {where}."] if total > self.MOST else []
+        return [f"Here are {self.MOST} of {total} instructions: {self._where}."] if total > self.MOST else []
+
+    @property
+    def _where(self) -> str:
+        return f"li.assembly({self.kernel!r}).of_line(N) has those of line N"
 
     @property
     def differences(self) -> list[str]:

@@ -11,7 +11,7 @@ from .style import style
 
 #: A notebook keeps what it shows: of a log of megabytes the first pages are enough.
 MOST_LETTERS = 60_000
-_BAR = 150
+_BAR = 110
 
 
 def page(*parts: object) -> Html:

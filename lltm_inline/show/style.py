@@ -92,7 +92,7 @@ background:none;color:inherit;padding:0}
 & pre code{white-space:inherit}
 & .li-wrap,& .li-wrap code{white-space:pre-wrap;overflow-wrap:break-word}
 & .li-scroll{overflow:auto;max-height:116em}
-& .li-wide{overflow-x:auto}
+& .li-wide{overflow-x:auto;container:li-wide / inline-size}
 & .li-row{display:block;padding-right:1em}
 & .li-no{display:inline-block;width:4.6em;box-sizing:border-box;padding-right:1.2em;text-align:right;white-space:pre;\
 user-select:none;color:color-mix(in srgb,currentColor FAINT%,transparent)}
@@ -144,6 +144,9 @@ overflow-wrap:normal;word-break:normal;font-weight:normal}
 & .li-image{max-width:100%;height:auto}
 &:is([data-jp-theme-light=false] *) .li-image{DARK}
 &:is(.vscode-dark *) .li-image{DARK}
+@container li-wide (max-width:440px){& svg.li-bar{display:none}& table th,& table td{padding-right:.5em}& table .li-num{white-space:normal}& table .li-num>span{white-space:nowrap}\
+& .li-wide tr:has(.li-num)>th.li-name{position:absolute}& table tr:has(.li-num)>td{padding-top:1.6em}\
+& table:has(tbody .li-num) thead th:first-child{font-size:0;padding:0}}
 @media (forced-colors:active){& .li-note{border-color:CanvasText}}
 """
 

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 NOISE_FLOOR = 1.01
 #: Intervals that hold 1 and reach farther from it than this leave room for a difference that matters.
 TOO_WIDE = 1.2
+#: Of an interval whose end is this many times its beginning, no factor is said: which way it goes, and not how much.
+FACTOR_TOLD = 4.0
 #: From so many processors on at which other programs work, what is measured meanwhile is in doubt.
 CROWD = 0.25
 #: Shares of a machine's speed of copying beyond this are no noise: the copy does not stay in the cache.
@@ -147,6 +149,8 @@ def comparison(speedup: float, low: float | None, high: float | None) -> str:
         'too few rounds to tell'
         >>> comparison(1.5, 0.05, 145)
         'too noisy to tell (0.05-145)'
+        >>> comparison(1.33, 1.02, 29.9)
+        'faster (1.02-29.9)'
     """
     found = finding(low, high)
     if low is None or high is None:
@@ -155,7 +159,8 @@ def comparison(speedup: float, low: float | None, high: float | None) -> str:
         return f"{found} ({interval_text(low, high)})"
     if found == "slower":
         speedup, low, high = 1 / speedup, 1 / high, 1 / low
-    return f"{three(speedup)}x {found} ({interval_text(low, high)})"
+    factor = f"{three(speedup)}x " * (high < FACTOR_TOLD * low)
+    return f"{factor}{found} ({interval_text(low, high)})"
 
 
 def sentence(kernel: str, baseline: str, words: str) -> str:

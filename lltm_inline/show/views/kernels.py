@@ -119,7 +119,7 @@ def _course(shown: Course) -> list[list[object]]:
     for step, (label, time, words, best) in zip(shown.steps, shown.cells, strict=True):
         ends = [step.row.median / longest, step.row.q1 / longest, step.row.q3 / longest]
         drawn = bar(*ends, kind="good" if best else "plain")
-        lines.append([label, words, drawn, tag("span", time, cls="li-num"), badge(best, "good") if best else ""])
+        lines.append([label, words, tag("span", time, cls="li-num"), drawn, badge(best, "good") if best else ""])
     return lines
 
 

@@ -26,10 +26,11 @@ def timings(shown: Timings) -> Html:
         longest = max(row.q3 for row in rows)
         drawn = bar(row.median / longest, row.q1 / longest, row.q3 / longest, kind=_KINDS.get(row.outcome, "plain"))
         said = _figure(cells[1]) if row.kernel == shown.baseline else _compared(row, cells[1])
-        return [said, drawn, _figure(cells[0]), *(Cell(cell, align="num") for cell in cells[2:])]
+        *rates, share = cells[2:]
+        return [said, _figure(cells[0]), drawn, *(Cell(rate, align="num") for rate in rates), share]
 
-    rates = (Cell(name, align="num") for name in shown._heads[2:])
-    head: list[object] = ["kernel", "speed-up", Cell("median and quartiles", span=2), *rates]
+    rates = (Cell(name, align="num") for name in shown._heads[2:-1])
+    head: list[object] = ["kernel", "speed-up", Cell("median and quartiles", span=2), *rates, shown._heads[-1]]
     return _table(shown, head, line)
 
 
@@ -39,7 +40,7 @@ def memory(shown: Memory) -> Html:
     def line(row: MemoryRow, cells: Sequence[str], rows: Sequence[MemoryRow]) -> list[object]:
         most = max([1, *(max(row.held, row.peak) for row in rows)])
         held, outputs, peak = cells
-        return [bar(row.held / most), _figure(held), _figure(outputs), bar(row.peak / most), _figure(peak)]
+        return [_figure(held), bar(row.held / most), _figure(outputs), _figure(peak), bar(row.peak / most)]
 
     head: list[object] = ["kernel", Cell("held for backward", span=2), "of it outputs", Cell("peak", span=2)]
     return _table(shown, head, line)
@@ -52,13 +53,14 @@ def counts(shown: Counts) -> Html:
         most = max([1, *(beside.transactions for beside in rows)])
         least = row.least / most
         drawn = bar(row.transactions / most, least, least) if row.unit else ""
-        return [drawn, *(Cell(cell, align="num") for cell in cells)]
+        return [*(Cell(cell, align="num") for cell in cells), drawn]
 
     if not shown.rows:
         return paragraph(str(shown))
     names = [Cell(name, align="num") for name in shown._heads]
-    places = table(("line", "", "what", "array", "by warps", "takes"), shown.lines(), caption="line by line")
-    return join([_table(shown, ["kernel", "", *names], line), fold("line by line", places)])
+    lines = [[*told, Cell(times, align="num"), takes] for *told, times, takes in shown.lines()]
+    places = table(("line", "direction", "what", "array", names[1], "takes"), lines, caption="line by line")
+    return join([_table(shown, ["kernel", *names, ""], line), fold("line by line", places)])
 
 
 def _table(
@@ -96,7 +98,7 @@ def verdict_note(verdict: str, *, is_final: bool = True) -> Html:
             sentences[-1][1].append(line.strip())
         else:
             sentences.append((line, []))
-    found = {kind for sentence, _ in sentences for word, kind in _KINDS.items() if f"x {word} than " in sentence}
+    found = {kind for sentence, _ in sentences for word, kind in _KINDS.items() if f" {word} than " in sentence}
     kind = found.pop() if len(found) == 1 else "plain"
     parts: list[object] = []
     for sentence, details in sentences:
@@ -105,19 +107,21 @@ def verdict_note(verdict: str, *, is_final: bool = True) -> Html:
     return note(kind if is_final else "plain", *parts)
 
 
-def _figure(text: str) -> Html:
-    """Write a number, its interval and its unit in one line, however narrow the page is."""
-    return tag("span", text, cls="li-num")
+def _figure(text: str, *after: object, cls: str = "") -> Html:
+    """Write a number with its unit, and its interval: beside it, or below it where the page is narrow, and neither is broken."""
+    number, opened, interval = text.partition(" (")
+    beside = [" ", tag("span", "(", interval, *after)] if opened else after
+    return tag("span", tag("span", number), *beside, cls=f"li-num {cls}".strip())
 
 
 def _compared(row: Row, ratio: str) -> Html:
     """Say with a sign, a word and a colour how a row compares with the baseline."""
     if row.outcome == "unknown":
-        return tag("span", ratio, cls="li-num li-faint li-small")
+        return _figure(ratio, cls="li-faint li-small")
     ratio = ratio.removesuffix(f" {row.finding}")
     if row.outcome in _SIGNS:
         sign = tag("span", f" {_SIGNS[row.outcome]}", aria_hidden="true")
-        return tag("span", ratio, sign, hidden(f" {row.outcome}"), cls=f"li-num li-is-{_KINDS[row.outcome]}")
+        return _figure(ratio, sign, hidden(f" {row.outcome}"), cls=f"li-is-{_KINDS[row.outcome]}")
     return join([_figure(ratio), tag("span", f" {row.finding}", cls="li-faint li-small")])
 
 
