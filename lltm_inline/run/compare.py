@@ -240,7 +240,7 @@ def _rounding(dtype: torch.dtype, bad: Tensor, good: Tensor, want: Tensor) -> st
 def _pattern(mismatch: Mismatch, wide: Tensor, bad: Tensor, good: Tensor) -> str:
     tolerance = Tolerance(1e-4, 1e-6)
     if not bad.any():
-        return "they are zero" if bad.numel() < wide.numel() else "it is zero everywhere"
+        return "it is zero wherever it is wrong" if bad.numel() < wide.numel() else "it is zero everywhere"
     if _close(bad, -good, tolerance):
         return "wrong sign: got is -want"
     swapped = _swapped_parts(wide, mismatch)
