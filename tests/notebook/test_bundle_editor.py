@@ -336,4 +336,4 @@ def test_a_new_kernel_a_cell_and_how_to_time(show: Callable[..., Page]) -> None:
     page.keyboard.press("Enter")
     page.wait_for_function("() => model.get('options').how === '--sizes 16,32,128'")
     page.get_by_test_id("option-assembly").check()
-    expect(page.get_by_test_id("assembly")).to_contain_text("stands here once this text is built")
+    expect(page.get_by_test_id("assembly")).to_contain_text("will stand here: it is listed after each build")

@@ -1,7 +1,7 @@
 // The machine code of the text on the left: a line and what became of it light up together, whichever of the two is pointed at.
 import { h, setHtml } from "./dom.js";
 
-const EMPTY = "The machine code of each line stands here once this text is built.";
+const EMPTY = "The machine code of each line will stand here: it is listed after each build.";
 
 export class Assembly {
   /** @param handlers onPoint(line) while the pointer is over what became of a line, or 0; onChoose(line) when that is clicked */
