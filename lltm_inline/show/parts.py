@@ -149,6 +149,21 @@ def with_code(text: str) -> Html:
     return join(tag("code", part) if number % 2 else part for number, part in enumerate(parts))
 
 
+def with_interval(text: str, *after: object) -> Html:
+    """Write a text, and the interval in parentheses at its end so that no line breaks within.
+
+    Args:
+        text: what is measured.
+        after: stands behind the interval, with it in one line.
+
+    Example:
+        >>> with_interval("2x faster (1.9-2.1)")
+        '2x faster <span class="li-whole">(1.9-2.1)</span>'
+    """
+    words, opened, interval = text.partition(" (")
+    return join([words, " ", tag("span", "(", interval, *after, cls="li-whole")] if opened else [words, *after])
+
+
 def table(
     head: Sequence[object],
     rows: Sequence[Sequence[object]],

@@ -110,6 +110,7 @@ font-family:var(--jp-content-font-family,var(--vscode-font-family,system-ui,sans
 & .li-badge{display:inline-block;padding:0 .55em;border:1px solid #8888;border-radius:.8em;font-size:.92em;white-space:nowrap}
 & .li-faint{color:color-mix(in srgb,currentColor FAINT%,transparent)}
 & .li-small{font-size:.92em}
+& .li-whole{white-space:nowrap}
 & details{margin:.25em 0}
 & summary{cursor:pointer}
 & details>:not(summary){margin-left:1.1em}
@@ -145,7 +146,7 @@ overflow-wrap:normal;word-break:normal;font-weight:normal}
 &:is([data-jp-theme-light=false] *) .li-image{DARK}
 &:is(.vscode-dark *) .li-image{DARK}
 @container li-wide (max-width:440px){& svg.li-bar{display:none}& table th,& table td{padding-right:.5em}\
-& table .li-num{white-space:normal}& table .li-num>span{white-space:nowrap}\
+& table .li-num{white-space:normal}\
 & .li-wide tr:has(.li-num)>th.li-name{position:absolute}& table tr:has(.li-num)>td{padding-top:1.6em}\
 & table:has(tbody .li-num) thead th:first-child{font-size:0;padding:0}}
 @media (forced-colors:active){& .li-note{border-color:CanvasText}}

@@ -217,7 +217,7 @@ class Timings(Table[Row], Shown):
         threads = max(row.threads for row in self.rows)
         asked = "." if self.crowd else ": is this machine busy?"
         spread = f"The quartiles are over {_NOISY:.0%} apart in {noisy} of {len(self.rows)} rows{asked}"
-        return [f"{spread} Free it, or call torch.set_num_threads({threads // 2})" if threads > 1 else spread]
+        return [f"{spread} End other work, or call torch.set_num_threads({threads // 2})" if threads > 1 else spread]
 
     def _overall(self, kernel: str, rows: Sequence[Row]) -> str:
         of_all = [row for row in rows if row.direction == "both"] or list(rows)

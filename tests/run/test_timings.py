@@ -226,7 +226,11 @@ def test_html_table_escapes_what_it_shows():
     """A notebook shows the same cells; texts cannot smuggle markup in."""
     timings = Timings((make_baseline(), make_row(cpu="<b>", compiler="<script>")), "toy/python")
     html = timings._repr_html_()
-    assert "<script>" not in html and "&lt;script&gt;" in html and "<span>1.33x</span> <span>(1.27-1.35)" in html
+    assert (
+        "<script>" not in html
+        and "&lt;script&gt;" in html
+        and """>1.33x</span> <span class="li-whole">(1.27-1.35)""" in html
+    )
 
 
 def test_select_keeps_rows_by_kernel_direction_and_size():

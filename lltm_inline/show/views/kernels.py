@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...base.arguments import first_line, plural
 from ..markup import Html, join, tag
-from ..parts import Cell, badge, bar, filled, fold, note, paragraph, plain, table
+from ..parts import Cell, badge, bar, filled, fold, note, paragraph, plain, table, with_interval
 from ..source import diff_source, source
 
 if TYPE_CHECKING:
@@ -119,7 +119,9 @@ def _course(shown: Course) -> list[list[object]]:
     for step, (label, time, words, best) in zip(shown.steps, shown.cells, strict=True):
         ends = [step.row.median / longest, step.row.q1 / longest, step.row.q3 / longest]
         drawn = bar(*ends, kind="good" if best else "plain")
-        lines.append([label, words, tag("span", time, cls="li-num"), drawn, badge(best, "good") if best else ""])
+        lines.append(
+            [label, with_interval(words), tag("span", time, cls="li-num"), drawn, badge(best, "good") if best else ""]
+        )
     return lines
 
 

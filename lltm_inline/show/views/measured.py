@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..markup import Html, hidden, join, tag
-from ..parts import Cell, bar, filled, fold, note, paragraph, table
+from ..parts import Cell, bar, filled, fold, note, paragraph, table, with_interval
 
 if TYPE_CHECKING:
     from ...tables.counts import Counts, CountsRow
@@ -108,16 +108,16 @@ def verdict_note(verdict: str, *, is_final: bool = True) -> Html:
 
 
 def _figure(text: str, *after: object, cls: str = "") -> Html:
-    """Write a number with its unit, and its interval: beside it, or below it where the page is narrow, and neither is broken."""
+    """Write a number with its unit, and its interval beside it, or below it where the page is narrow."""
     number, opened, interval = text.partition(" (")
-    beside = [" ", tag("span", "(", interval, *after)] if opened else after
-    return tag("span", tag("span", number), *beside, cls=f"li-num {cls}".strip())
+    beside = [with_interval(opened + interval, *after)] if opened else after
+    return tag("span", tag("span", number, cls="li-whole"), *beside, cls=f"li-num {cls}".strip())
 
 
 def _compared(row: Row, ratio: str) -> Html:
     """Say with a sign, a word and a colour how a row compares with the baseline."""
     if row.outcome == "unknown":
-        return _figure(ratio, cls="li-faint li-small")
+        return tag("span", with_interval(ratio), cls="li-faint li-small")
     ratio = ratio.removesuffix(f" {row.finding}")
     if row.outcome in _SIGNS:
         sign = tag("span", f" {_SIGNS[row.outcome]}", aria_hidden="true")
