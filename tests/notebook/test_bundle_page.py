@@ -10,7 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from lltm_inline.show import style
+from lltm_inline.tables.timings import Timings
 from tests.notebook.harness import CONTRAST, mark, sent, source, tell
+from tests.test_html import row
 
 pytestmark = pytest.mark.full
 
@@ -123,6 +125,31 @@ def test_hidden_words_lengthen_nothing(show: Callable[..., Page]) -> None:
         assert page.locator(box).evaluate("box => box.scrollWidth - box.clientWidth") <= 0
         assert page.locator(box).evaluate("box => box.scrollHeight - box.clientHeight") <= 0
     assert page.locator(".lltm-details").evaluate("part => part.scrollHeight - part.clientHeight") <= 0
+
+
+def test_a_table_fits_a_narrow_pane(show: Callable[..., Page]) -> None:
+    """In 340 pixels, with rates and a long name, nothing scrolls sideways: the name stands above its figures, the bars are away.
+
+    Where there is room each row is one line, with its bar.
+    """
+    rates = {"gflop_per_s": 0.28, "gb_per_s": 1650.0, "share": 1.35, "bound_by": "copy"}
+    rows = [
+        row("a/python", 1, 1, 1, **rates),
+        row("a/quite_a_long_name@12", 1, 0.05, 145, **rates),
+        row("a/new", 1.2, 1.1, 1.3),
+    ]
+    shown = Timings(tuple(rows), "a/python")._repr_html_()
+    page = show()
+    tell(page, details=f"<div style='width: 340px'>{shown}</div><div style='width: 900px'>{shown}</div>")
+    narrow, wide = page.locator(".lltm-details .li-wide").all()
+    assert narrow.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
+    expect(narrow.locator("svg").first).to_be_hidden()
+    expect(wide.locator("svg").first).to_be_visible()
+    above = "box => { const [name, cell] = box.querySelectorAll('tbody tr:nth-child(2) > *'); "
+    above += (
+        "return cell.querySelector('span').getBoundingClientRect().top >= name.getBoundingClientRect().bottom - 2; }"
+    )
+    assert narrow.evaluate(above) and not wide.evaluate(above)
 
 
 def test_the_static_output_is_hidden_while_the_panel_is_there(show: Callable[..., Page]) -> None:
