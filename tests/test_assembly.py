@@ -235,6 +235,22 @@ def test_functions_that_are_inlined_away(is_elsewhere: bool) -> None:
         assert shown.of_line(3) and shown.of_line(4) and not shown.elsewhere
 
 
+def test_what_is_inlined_is_told_at_a_call_of_it_and_once() -> None:
+    """Not where a lambda of the function was inlined; of a template's instances that differ; nor of a library's function of that name."""
+    text = "float once(float x) { return x; }\nfloat f(float x) { return once(x); }\nvoid g() { h(); }\n"
+    text += 'void k() { AT_DISPATCH_ALL_TYPES(t, "k", [&] {\n  once(1);\n}); }'
+    inlined, missed = (
+        "optimized:  Inlined float once(float)/1 into",
+        "missed:   not inlinable: f()/1 -> float once(float, int)/2,",
+    )
+    printed = f"a/b:2:3: {inlined} f()/2\na/b:2:3: {missed} --param max-inline-insns-single limit reached\n"
+    printed += f"a/b:3:3: {inlined} g()/2\na/b:4:3: {inlined} k()/2\na/b:5:3: {missed} function body not available"
+    assert [str(one) for one in told_in(printed, "a/b", text)] == [
+        "not inlined: once in some of its instances, because it is long. `C10_ALWAYS_INLINE` before it inlines it all the same.",
+        "inlined: once",
+    ]
+
+
 def test_magic_and_command(capsys: Any) -> None:
     """`%kernel asm` and `python -m lltm_inline asm` show the same."""
     from lltm_inline.__main__ import main

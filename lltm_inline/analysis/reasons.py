@@ -83,8 +83,11 @@ _CALLED = (
      "it takes memory, or gives it back, in each iteration",
      "Take it once, before the loop; for a few numbers, an array of a length that the compiler knows needs none."),
 )  # fmt: skip
-#: What a compiler calls on its own, as where a size is asked for or rows are copied: no matter beside another call.
-RARE = re.compile(r"c10::|a function by its address|mem(?:cpy|move|set|cmp)|__errno_location")
+#: What a compiler calls on its own, as where a size is asked for or rows are copied, a clock, and a lambda, which has no name to read:
+#: no matter beside another call.
+RARE = re.compile(
+    r"c10::|a function by its address|mem(?:cpy|move|set|cmp)|__errno_location|std::chrono|.*operator\(\)$"
+)
 #: What is left of one that asks for a size is called where that is symbolic, or of another dimension.
 _ASKED = re.compile(r"\.(?:size|stride|numel|dim)\(")
 #: Functions of which at::vec::Vectorized has one.

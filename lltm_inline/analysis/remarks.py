@@ -15,7 +15,7 @@ from ..compiling.compiler import run_jobs
 from ..cpp.masks import mask
 from ..run.built import Built
 from ..source.signature import own_text
-from .reasons import HANDS, LOOP, Remark, defined, extents
+from .reasons import HANDS, LOOP, Remark, defined, dispatched, extents
 from .why import Why
 
 _REMARK = re.compile(r"(.+?):(\d+):\d+: (optimized|missed|remark): +(.+?)(?: \[-Rpass.*\])?")
@@ -118,7 +118,16 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
 
     lines = ["", *masked.split("\n")]
 
-    ends_of = extents(text)
+    ends_of, macros = extents(text), dict(dispatched(text))
+    some = {(one.line, one.how) for one in found if one.what == "inlined"} & {
+        (one.line, one.how.partition(",")[0]) for one in found if one.what == "not inlined"
+    }
+
+    def is_named(one: Remark) -> bool:
+        """Whether a line, or the dispatch that begins there, names the function: what is inlined into a lambda is told at its caller."""
+        ends = [last for first, last in macros if first == one.line]
+        here = "\n".join(lines[one.line : max([one.line, *ends]) + 1])
+        return re.search(rf"\b{re.escape(one.how.partition(',')[0])}\b", here) is not None
 
     def is_news(one: Remark) -> bool:
         if one.line < 1 or (
@@ -129,6 +138,8 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
             return False  # of one that ATen's parallel_for has
         if one.what == "unrolled" and one.line < len(lines) and not LOOP.search(lines[one.line]):
             return False  # of a loop in a function that was inlined there
+        if "inlined" in one.what and (not is_named(one) or (one.line, one.how) in some):
+            return False
         # What is left over at the end of a vectorised loop goes in shorter vectors or one by one, and needs no word.
         return (
             one.line not in widest or "inlined" in one.what or _number(one) == widest[one.line] or one.how == _VERSIONS
@@ -137,7 +148,9 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
     # A template, and a function that is inlined in several places, is compiled more than once: that is one remark.
     hows: dict[tuple[int, str, str], list[str]] = {}
     for one in sorted(filter(is_news, found), key=lambda one: one.line):
-        hows.setdefault((one.line, one.what, one.help), []).append(one.how)
+        name, comma, why = one.how.partition(",")
+        how = f"{name} in some of its instances, {why.strip()}" if comma and (one.line, name) in some else one.how
+        hows.setdefault((one.line, one.what, one.help), []).append(how)
     return tuple(
         Remark(line, what, how[0] if len(how) == 1 else "; ".join(how), help)
         for (line, what, help), how in hows.items()
@@ -194,7 +207,9 @@ def _done(line: int, said: str, own: set[str]) -> Iterator[Remark]:
         yield Remark(line, "vectorised", _VERSIONS)
     if called := _INLINED.match(said):
         yield from (Remark(line, "inlined", one) for one in _own(called[1] or called[2], own))
-    if called := _NOT_INLINED.match(said):
+    if (called := _NOT_INLINED.match(said)) and called[
+        2
+    ] != "function body not available":  # of a library, of the same name
         reason = called[2] or called[4]
         how, help = next((words for pattern, *words in _WHY if re.search(pattern, reason)), (reason, ""))
         yield from (Remark(line, "not inlined", f"{one}, {how}", help) for one in _own(called[1] or called[3], own))
@@ -202,7 +217,7 @@ def _done(line: int, said: str, own: set[str]) -> Iterator[Remark]:
 
 #: g++ demangles and counts (`float f(float)/12`), clang++ does neither (`'_Z1ff'`).
 _INLINED = re.compile(r"(?:Inlin(?:ed|ing) (.+?) (?:in)?to |'?(\S+?)'? inlined into )")
-_NOT_INLINED = re.compile(r"(?:not inlinable: .+? -> (.+?), (.+)|'?(\S+?)'? not inlined into .+? because (.+))")
+_NOT_INLINED = re.compile(r"(?:not inlinable: .+? -> (.+), ([^,]+)|'?(\S+?)'? not inlined into .+? because (.+))")
 _WHY = (
     (r"recursive", "because it calls itself", "Write it as a loop."),
     (

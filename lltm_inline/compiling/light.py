@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from .. import native
 from ..base.files import UTF8
-from ..source.template import LIGHT, NAMED, PRELUDE, WHOLE
+from ..source.template import LIGHT, NAMED, WHOLE, prelude_text
 from . import cache
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def undefined_in(log: str) -> list[str]:
 @lru_cache(maxsize=8)
 def _left_out(prelude: str, included: Sequence[str]) -> frozenset[str]:
     """Name what headers have that are read when they are whole, and not when they are light."""
-    roots = (*_INCLUDE.findall(PRELUDE[prelude]), *included)
+    roots = (*_INCLUDE.findall(prelude_text(prelude)), *included)
     light = _read(roots, (FOLDER, *_torchs()))
     others = {path: text for path, text in _read(roots, _torchs()).items() if path not in light}
     known = {word for text in light.values() for word in _WORD.findall(text)}

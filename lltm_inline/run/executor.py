@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..autopsy.crash import tail
+from ..base.above import Shown
 from ..base.progress import Listener, listening
+from ..base.shell import in_notebook
 from ..model.registry import Kernel
 from ..workers.client import worker
 from ..workers.outcome import Died, Result
@@ -113,8 +115,23 @@ def _run_in_worker(task: Task, setting: Setting, on_event: Listener, tensors: Se
     return result
 
 
+@dataclass(frozen=True, repr=False)
+class Printed(Shown):
+    """What a kernel has printed; a notebook folds it."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
 def echo(output: str, most: int | None = None) -> None:
-    """Print what a kernel has printed in the worker: all of it, or the last lines of one that ran thousands of times."""
+    """Print what a kernel has printed in the worker: all of it, or the last lines of one that ran thousands of times, folded."""
     if output:
         text = output if most is None else tail(output, most)
+        if most is not None and in_notebook():
+            from IPython.display import display
+
+            display(Printed(text))
+            return
         sys.stdout.write(text if text.endswith("\n") else f"{text}\n")

@@ -102,13 +102,12 @@ PRELUDE = {
 
 PRELUDE["python"] = PRELUDE["types"] + _includes("torch/csrc/utils/pybind.h")
 
+#: Behind the name of a prelude: CUDA's names on the CPU stand behind its headers.
+_ON_CPU = " cuda-cpu"
 #: The kinds for which torch's headers are light, see `compiling/light.py`; and what stands behind the name of one for which they are
 #: whole all the same, or of torch's functions have those alone that a text names.
-LIGHT, WHOLE, NAMED = ("light", "aten", "types"), " whole", " named"
-PRELUDE |= {f"{name}{WHOLE}": PRELUDE[name] for name in LIGHT}
-
-#: At the end of the name of a prelude: CUDA's names on the CPU stand behind its headers.
-_ON_CPU = " cuda-cpu"
+LIGHT = tuple(f"{name}{where}" for where in ("", _ON_CPU) for name in ("light", "aten", "types"))
+WHOLE, NAMED = " whole", " named"
 #: Of the CUDA file of a torch-free text: CUDA's names alone.
 CUDA_PRELUDE = "torch-free cuda-cpu"
 _DEVICE_GUARD = _includes("ATen/DeviceGuard.h")
@@ -129,6 +128,7 @@ def prelude_text(prelude: str, apart: bool = False) -> str:
     """
     if prelude == CUDA_PRELUDE:
         return cuda_names(tensors=False)
+    prelude = prelude.removesuffix(WHOLE)
     first = PRELUDE[prelude.removesuffix(_ON_CPU)]
     return first + _DEVICE_GUARD + _OF_OPS + cuda_names(apart=apart) if prelude.endswith(_ON_CPU) else first
 
@@ -140,7 +140,7 @@ def runtime_text(prelude: str) -> str:
         >>> runtime_text("aten"), "Launch::start" in runtime_text("aten cuda-cpu")
         ('', True)
     """
-    return cuda_runtime() if prelude.endswith(_ON_CPU) and prelude != CUDA_PRELUDE else ""
+    return cuda_runtime() if prelude.removesuffix(WHOLE).endswith(_ON_CPU) and prelude != CUDA_PRELUDE else ""
 
 
 _WHOLE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*[<\"]torch/)(?:extension|torch|all)\.h", re.MULTILINE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ import lltm_inline as li
 from lltm_inline.compiling import header, inline, light
 from lltm_inline.compiling.compiler import Job
 from lltm_inline.errors import BuildError
+from lltm_inline.model.kernel import Kernel
+from tests.tiny import registry_as_before
+from tests.wild import Wild, every
 
 #: In each a slot for what is done to `x` on the way.
 TEXTS = {
@@ -166,24 +170,46 @@ def test_a_mistake_of_the_first_text_is_told_as_ever(kernel: Any, compiled: list
     assert compiled == ["named", "light"]
 
 
+WAYS = {"light": (light, "LIGHT", light.LIGHT), "whole": (light, "LIGHT", ()), "named": NO_HEADER}
+WILD = [snippet for snippet in every() if snippet.device == "cpu" and not snippet.refused]
+SHIPPED = [name for name, kernel in li.registry.items() if kernel.cpp and not kernel.cuda and kernel.api == "aten"]
+
+
+def results(kernel: Kernel, inputs: list[Any], ways: tuple[str, ...]) -> list[Any]:
+    """Run a kernel with torch's headers in each of these ways, on inputs of its own and the same random numbers."""
+    found = []
+    for way in ways:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(*WAYS[way])
+            one = li.load(kernel.replace(cpp=f"{kernel.cpp}\n// {way} {secrets.token_hex(6)}"), progress=False)
+        torch.manual_seed(0)
+        given = deepcopy(inputs)
+        found.append((one(*given), given))
+    return found
+
+
 @pytest.mark.full
 @pytest.mark.usefixtures("quick_compiler")
-@pytest.mark.parametrize("name", ["axpy/aten", "batch_norm2d/aten", "lltm/aten", "lltm/fused", "trace/accessor"])
+@pytest.mark.parametrize("name", SHIPPED)
 def test_each_way_computes_the_same(name: str, compiled: list[str]) -> None:
     """Kernels that ship, bit for bit."""
-    plain = li.registry[name]
-    op, token = li.registry.ops[plain.op], secrets.token_hex(6)
+    op = li.registry.ops[li.registry[name].op]
     inputs = op.make_inputs(torch.randn, tuple(range(3, 3 + len(op.letters))))
-    ways = {
-        "light": (light, "LIGHT", light.LIGHT),
-        "whole": (light, "LIGHT", ()),
-        "named": NO_HEADER,
-    }
-    results = []
-    for way, patched in ways.items():
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(*patched)
-            found = li.load(plain.replace(cpp=f"{plain.cpp}\n// {way} {token}"), progress=False)(*inputs)
-        results.append((found,) if isinstance(found, torch.Tensor) else found)
-    assert compiled == list(ways)
-    assert all(all(map(torch.equal, results[0], other)) for other in results[1:])
+    first, *others = results(li.registry[name], list(inputs), tuple(WAYS))
+    assert compiled == list(WAYS)
+    for other in others:
+        torch.testing.assert_close(other, first, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.full
+@pytest.mark.usefixtures("quick_compiler")
+@pytest.mark.parametrize("snippet", [pytest.param(one, id=one.name) for one in WILD])
+def test_a_published_text_computes_the_same(snippet: Wild, compiled: list[str]) -> None:
+    """Bit for bit, what it writes into its inputs too. One that needs the headers whole gets them, and is no other text then."""
+    inputs = snippet.inputs() if callable(snippet.inputs) else snippet.inputs
+    inputs = list(inputs.values() if isinstance(inputs, dict) else inputs)
+    with registry_as_before():
+        made = li.from_load_inline(**snippet.given, reference=snippet.reference, inputs=snippet.inputs, **snippet.more)
+        light_one, whole = results(made[0] if isinstance(made, tuple) else made, inputs, ("light", "whole"))
+    assert compiled[0] == "light" and compiled[-1] == "whole"
+    torch.testing.assert_close(light_one, whole, rtol=0, atol=0, equal_nan=True)

@@ -31,6 +31,7 @@ k = li.registry.register(tiny.kernel())
 wrong = k.replace(params={"FACTOR": 3})
 broken = li.registry.register(k.replace(cpp=tiny.BROKEN))
 crashes = k.edit("return to;", "return *static_cast<Tensor*>(nullptr);")
+noisy = k.edit("return to;", 'std::puts("hello"); return to;').edit("#include", "#include <cstdio>\\n#include")
 limits = li.Limits(seconds=60)
 
 def caught(function, *arguments):
@@ -49,6 +50,8 @@ with progress.LiveLine("at <work>") as line:
     while line._status is None:
         time.sleep(0.01)
 """
+#: A kernel that prints at each of many calls.
+NOISY = "li.benchmark(noisy, sizes=[(50,)], seconds=0.01, check=False)"
 #: What is shown, and words that a person finds in it.
 SHOWN = {
     "li.registry": ("registry:", "lltm/fused", "tiny/stable"),
@@ -98,7 +101,7 @@ ERRORS = {
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
     """Run one notebook with everything in it."""
-    texts = [START, LIVE, *SHOWN, *ERRORS]
+    texts = [START, LIVE, NOISY, *SHOWN, *ERRORS]
     cells = [nbformat.v4.new_code_cell(text.strip()) for text in texts]
     for cell in cells[-len(ERRORS) :]:
         cell.metadata["tags"] = ["raises-exception"]
@@ -139,6 +142,12 @@ def test_error_reads_as_a_message(book: nbformat.NotebookNode, source: str) -> N
     if source != "%tb Verbose":
         assert ".py" not in text and "Traceback" not in text and "During handling" not in text
         assert text.count("Cell In") == ("Minimal" not in source) + ("in mine" in text)
+
+
+def test_what_is_printed_in_a_benchmark_is_folded(book: nbformat.NotebookNode) -> None:
+    """Beside the timings, and no line of it stands in the cell until it is opened."""
+    shown = [output.data["text/html"] for output in book.cells[2].outputs if "what the kernel" in str(output)]
+    assert len(shown) == 1 and "hello" in read(shown[0]).text and "<details><summary>what the kernel printed" in shown[0]
 
 
 def test_nothing_stays_of_the_live_line(book: nbformat.NotebookNode) -> None:

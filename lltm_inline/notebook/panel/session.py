@@ -177,6 +177,8 @@ class Session(Board):
                 self.tell(dirty=self._differs())
                 if unread is not None:
                     raise unread
+                if now["how"] != before["how"]:
+                    self.log(f"sizes and flags: {now['how'] or 'as usual'}, from the next Build or Benchmark on")
             if self._base.python is None:
                 self._take(texts or {}, params or {})
 
@@ -187,7 +189,7 @@ class Session(Board):
             if how.get("sizes"):
                 choose_sizes(self.op, how["sizes"])
         except InputError as error:
-            return error
+            return InputError(str(error).removeprefix("%%kernel: "))
         self.how = how
         return None
 

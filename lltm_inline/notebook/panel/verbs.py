@@ -276,7 +276,7 @@ class _Work:
         elif isinstance(found, Timings):
             self._timed(found)
             if session.state["options"]["roofline"]:
-                session.tell(timings=in_html(found) + self._under_roofs(found))
+                session.tell(plot=session.state["plot"] + self._under_roofs(found))
             lines = _sentences(found).split("\n")
             session.log(next((line for line in lines if line.startswith(f"{self.kernel.label} ")), lines[0]))
         elif isinstance(found, Counts):

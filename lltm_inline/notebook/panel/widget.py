@@ -74,7 +74,9 @@ class Playground(type("Traits", (anywidget.AnyWidget,), _TRAITS)):  # type: igno
                     setattr(self, name, value)
         finally:
             self._telling = before
-        if not values.get("busy", {"verb": "no"})["verb"]:  # something has ended
+        if (
+            "current" in values or not values.get("busy", {"verb": "no"})["verb"]
+        ):  # another kernel, or something has ended
             self._snapshot.update(self.session.state)
 
     def _told(self, change: Any) -> None:

@@ -11,7 +11,7 @@ from .analysis import assembly, roofline
 from .answers import doctor, exported, sheet, status, verdict
 from .kernels import build, diff, function, history, kernel, op, recovered, registry
 from .measured import counts, memory, sweep, timings
-from .report import build_error, check_error, crash, crash_error, report
+from .report import build_error, check_error, crash, crash_error, printed, report
 
 __all__ = ["VIEWS", "html_of"]
 
@@ -32,6 +32,7 @@ VIEWS: dict[str, Callable[[Any], Html]] = {
     "Kernel": kernel,
     "Memory": memory,
     "Op": op,
+    "Printed": printed,
     "Recovered": recovered,
     "Registry": registry,
     "Report": report,

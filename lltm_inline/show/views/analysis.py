@@ -66,7 +66,9 @@ def _asked(shown: Assembly, *, is_beside: bool = False) -> list[object]:
             for share, line, text, inside in shown.hot.rows(shown.text.split("\n"))
         ]
         head = (Cell("share", span=2), "line", "text")
-        parts.append(table(head, rows, caption=shown.hot.headline) if rows else note("plain", shown.hot.headline))
+        caption, _, more = shown.hot.headline.partition("; ")
+        parts.append(table(head, rows, caption=caption.rstrip(":")) if rows else note("plain", shown.hot.headline))
+        parts += [paragraph(more.rstrip(":"), cls="li-faint")] if rows and more else []
     if shown.remarks is not None:
         parts.append(_remarks(shown.remarks, shown.text, is_beside))
     return parts

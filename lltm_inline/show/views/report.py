@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ...checking.report import Finding, Grid, Report, Section
     from ...diagnosis.diagnostics import Diagnostic
     from ...errors import BuildError, CheckError, CrashError
+    from ...run.executor import Printed
 
 _MOST_OTHERS = 20
 
@@ -35,16 +36,24 @@ def report(shown: Report) -> Html:
     head = paragraph(verdict, " ", tag("b", shown.kernel), f" on {shown.device}: {count}, {shown.seconds:.1f} s")
     told: set[str] = set()
     sections = [_section(section, shown, told) for section in shown.sections]
-    printed = shown.printed
     return join(
         [
             head,
             crash(shown.crash) if shown.crash is not None else "",
             *sections,
             _matrix(shown),
-            fold("what the kernel printed", plain(printed, label="output of the kernel"), True) if printed else "",
+            _printed(shown.printed, is_open=True),
         ]
     )
+
+
+def printed(shown: Printed) -> Html:
+    """Show what a kernel printed while it was measured, folded."""
+    return join([_printed(shown.text)])
+
+
+def _printed(text: str, *, is_open: bool = False) -> Html | str:
+    return fold("what the kernel printed", plain(text, label="output of the kernel"), is_open) if text else ""
 
 
 def _matrix(shown: Report) -> Html:
@@ -158,7 +167,7 @@ def crash(shown: Crash) -> Html:
     ]
     facts = [paragraph(tag("span", f"{name}: ", cls="li-faint"), text) for name, text in rows if text]
     seen = [tag("code", shown.place) if shown.place else "", shown.detail]
-    printed = shown.output.strip("\n")
+    before = shown.output.strip("\n")
     return note(
         "bad",
         paragraph(cross(), tag("b", f"{shown.kernel} {shown.sentence}")),
@@ -166,7 +175,7 @@ def crash(shown: Crash) -> Html:
         excerpt(shown.excerpt, label=f"the line of {shown.kernel} where it happened") if shown.excerpt else "",
         paragraph(tag("b", "likely cause: "), shown.cause),
         *facts,
-        fold("printed before", plain(printed, label="output of the kernel"), len(printed) < 400) if printed else "",
+        fold("printed before", plain(before, label="output of the kernel"), len(before) < 400) if before else "",
     )
 
 

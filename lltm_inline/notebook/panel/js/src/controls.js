@@ -1,7 +1,7 @@
 // The parameters of a kernel as sliders, choices and numbers, and the options of the panel.
 import { h } from "./dom.js";
 import { scaleOf, within } from "./scale.js";
-import { HOW, OPTIONS, optionText } from "./words.js";
+import { HOW, HOW_FOR_EXAMPLE, OPTIONS, optionText } from "./words.js";
 
 function slider(control, value, onSet) {
   const scale = scaleOf(control);
@@ -75,7 +75,7 @@ function box(name, onSet) {
 }
 
 function field(name, onSet) {
-  const hint = { placeholder: HOW, title: HOW, spellcheck: "false", autocapitalize: "off" };
+  const hint = { placeholder: HOW_FOR_EXAMPLE, title: HOW, spellcheck: "false", autocapitalize: "off" };
   return h("input", { type: "text", class: "lltm-how", test: `option-${name}`, ...hint, onchange: ({ target }) => onSet(target.value.trim()) });
 }
 

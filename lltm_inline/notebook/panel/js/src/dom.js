@@ -35,6 +35,11 @@ export function withCode(sentence) {
   return sentence.split(/('[^']+'|`[^`]+`|‘[^’]+’)/).map((part, index) => (index % 2 ? h("code", {}, part.slice(1, -1)) : part));
 }
 
+/** Split "2x faster (1.9-2.1)" into text and intervals in which no line breaks. */
+export function withIntervals(sentence) {
+  return sentence.split(/(\(\d[^()]*\))/).map((part, index) => (index % 2 ? h("span", { class: "lltm-whole" }, part) : part));
+}
+
 /** Show what takes a click but may not be used now: it keeps its place in the focus order. */
 export function setEnabled(button, enabled) {
   button.setAttribute("aria-disabled", String(!enabled));

@@ -1,5 +1,5 @@
 // The right side: report, plot and verdict, timings, changes, the compiler's log. What is empty is not there.
-import { h, setHtml, setText } from "./dom.js";
+import { h, setHtml, setText, withIntervals } from "./dom.js";
 import { benchmarkDoes } from "./words.js";
 
 const PARTS = ["report", "plot", "timings", "history", "diff", "details"];
@@ -15,7 +15,7 @@ export class Output {
     this.hint = h(
       "div",
       { class: "lltm-hint" },
-      h("p", {}, "Change the text on the left, or a parameter below."),
+      h("p", {}, "Change the text, or a parameter below it."),
       h(
         "dl",
         {},
@@ -60,12 +60,12 @@ export class Output {
   }
 
   showVerdict(text) {
-    setText(this.verdict, text);
+    if (this.verdict.textContent !== text) this.verdict.replaceChildren(...withIntervals(text));
     this.verdict.hidden = !text;
     this.showHint();
   }
 
-  /** @param old whether verdict and picture are of something else than what stands on the left */
+  /** @param old whether verdict and picture are of something else than what stands in the editor */
   showAge(old) {
     for (const element of [this.verdict, this.parts.plot]) element.classList.toggle("lltm-old", old);
   }

@@ -305,7 +305,7 @@ class Panel {
     };
     const notebook = this.link.get("journal", {}).notebook?.split(/[\\/]/).at(-1);
     const whence = `${notebook ? `in ${notebook} ` : ""}on ${new Date(at).toLocaleString()}`;
-    this.found.show("info", `This browser kept text of ${this.current.name} that you typed ${whence}, while no kernel listened.`, [["put it back", put], ["discard it", end]]);
+    this.found.show("info", `This browser kept text of ${this.current.name} that you typed ${whence}, while the notebook's kernel was gone.`, [["put it back", put], ["discard it", end]]);
   }
 
   told(message) {

@@ -51,8 +51,9 @@ export const OPTIONS = {
   how: { text: "sizes and flags" },
 };
 
-/** What may stand in the field for all that has no control of its own. */
-export const HOW = "--sizes 16,32,128 --seconds 0.5 --directions both --flags -O2";
+/** What may stand in the field for all that has no control of its own: an example, and all of it. */
+export const HOW_FOR_EXAMPLE = "--seconds 0.5 --flags -O2";
+export const HOW = "--sizes 16,32,128 (a number for each letter of the op) --seconds 0.5 --directions both --flags -O2";
 
 /** Name an option that has no sentence of its own: "some_option" reads "some option". */
 export const optionText = (name) => OPTIONS[name]?.text ?? name.replaceAll("_", " ");
