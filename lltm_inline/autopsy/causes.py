@@ -23,6 +23,8 @@ _HEAP = (
     "the heap's own data were overwritten: something wrote past the end or before the start of a block from malloc or "
     "new, perhaps in an earlier call; if the block belongs to a tensor, the section `safety` of li.check names the write"
 )
+#: How an allocation that failed is printed.
+_REFUSED = r"bad_alloc|[Cc]annot allocate|can't allocate|not enough memory"
 _SENDERS = ("raise", "kill", "pthread_kill", "tgkill")
 
 
@@ -97,7 +99,9 @@ _TENSORS = (
 
 _NULL = (
     Rule(
-        lambda f: f.memory_is_short or f.has(r"\b(?:malloc|calloc|realloc|aligned_alloc)\s*\(|\bnothrow\b"),
+        lambda f: (
+            re.search(_REFUSED, f.died.output) or f.has(r"\b(?:malloc|calloc|realloc|aligned_alloc)\s*\(|\bnothrow\b")
+        ),
         lambda f: (
             f"an allocation has just failed, as no step may take more than {amount(f.limits.memory)}, and the null "
             "pointer that malloc() returned was used: ask for less, and test the pointer"
@@ -161,7 +165,7 @@ _SEGFAULTS = (
 
 _UNCAUGHT = (
     Rule(
-        lambda f: "pure virtual method called" in f.output,
+        lambda f: "pure virtual method called" in f.died.output,
         "a virtual function was called of an object that is not built yet, or not any more",
     ),
     Rule(
@@ -348,7 +352,7 @@ _TIMEOUTS = (
         "must be std::atomic",
     ),
     Rule(
-        both(in_any(*OUTPUTS), lambda f: f.cpu_share is not None and f.cpu_share > WAITS),
+        both(in_any(*OUTPUTS), lambda f: f.died.busy is not None and f.died.busy > WAITS),
         "it prints or writes inside a loop: take that out, or raise Limits(seconds=...)",
     ),
     Rule(
@@ -357,12 +361,12 @@ _TIMEOUTS = (
         "be read in the time",
     ),
     Rule(
-        lambda f: f.cpu_share is not None and f.cpu_share >= COMPUTES,
+        lambda f: f.died.busy is not None and f.died.busy >= COMPUTES,
         "an endless loop: a counter that never meets its limit (unsigned and counting down, a step of 0, a float), "
         "or simply more work than the limit allows: then raise Limits(seconds=...)",
     ),
     Rule(
-        lambda f: (f.cpu_share is not None and f.cpu_share <= WAITS) or (f.evidence and f.evidence.waiting),
+        lambda f: (f.died.busy is not None and f.died.busy <= WAITS) or (f.evidence and f.evidence.waiting),
         "it waits for what never comes: a mutex that is locked twice, a lock whose holder waits for Python's lock "
         "(the GIL), or a condition that nobody signals",
     ),

@@ -19,7 +19,7 @@ from .addresses import Reach, reach
 if TYPE_CHECKING:
     from ..workers.black_box import Evidence
     from ..workers.limits import Limits
-    from ..workers.outcome import Ending
+    from ..workers.outcome import Died
     from .symbolize import Place
 
 #: Nothing is ever mapped below: Linux keeps this much free (vm.mmap_min_addr), so such an address is a null pointer plus an offset.
@@ -40,7 +40,6 @@ _LAST_WORDS = re.compile(
 )
 _ASSERTION = re.compile(r"(?:^|: )(?P<file>[^:]+):(?P<line>\d+): .*Assertion [`'](?P<test>.*)' failed")
 _TERMINATE = re.compile(r"terminate called after throwing an instance of '([^']*)'(?:\s+what\(\):\s+([^\n]*))?")
-_REFUSED = re.compile(r"bad_alloc|[Cc]annot allocate|can't allocate|not enough memory")
 
 
 @dataclass(frozen=True)
@@ -65,33 +64,36 @@ class Facts:
     """Everything that is known about how a worker ended.
 
     Attributes:
-        ending, evidence: how it ended, and what the recorder saw of it.
-        step: what it was doing; empty between two steps.
-        places: lines of the user's text, the innermost first.
+        died: how it ended, what it was doing, what the recorder saw of it, and what it had printed.
+        kernel: label, `axpy/mine@2`.
         sources: the user's texts by the name of their `#line`.
-        output: what it had printed.
+        places: lines of these texts, the innermost first.
         limits: what it was allowed.
-        calls: functions of the C library that it was in, the innermost first.
-        cpu_share: share of the time in which it computed, when time was up; None where that was not measured.
-        memory: bytes beyond what the inputs need, when last looked at; None where that was not measured.
+        calls: functions of the C library that it was in, the innermost first; of the frames that the recorder saw, where left out.
     """
 
-    ending: Ending
-    evidence: Evidence | None
-    step: str
-    places: tuple[Place, ...]
+    died: Died
+    kernel: str
     sources: Mapping[str, str]
-    output: str
+    places: Sequence[Place]
     limits: Limits
-    calls: tuple[str, ...] = ()
-    cpu_share: float | None = None
-    memory: int | None = None
+    calls: Sequence[str] = ()
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What the recorder saw."""
+        return self.died.evidence
+
+    @property
+    def step(self) -> str:
+        """What it was doing; empty between two steps."""
+        return self.died.state.step
 
     @property
     def kind(self) -> str:
         """How it ended (`Ending.kind`); a signal that was recorded counts more than what became of the process then."""
         recorded = self.evidence is not None and self.evidence.kind in ("signal", "terminate")
-        return "signal" if recorded and self.ending.kind == "timeout" else self.ending.kind
+        return "signal" if recorded and self.died.ending.kind == "timeout" else self.died.ending.kind
 
     @property
     def signal(self) -> str:
@@ -99,7 +101,7 @@ class Facts:
         if self.kind != "signal":
             return ""
         recorded = self.evidence.signal if self.evidence and self.evidence.kind in ("signal", "terminate") else 0
-        return signal_name(recorded or self.ending.code)
+        return signal_name(recorded or self.died.ending.code)
 
     @property
     def outside(self) -> bool:
@@ -197,15 +199,15 @@ class Facts:
     def last_words(self) -> str:
         """What a library said because it was about to end the process."""
         seen = self.evidence.message if self.evidence and self.evidence.kind == "signal" else ""
-        lines = [_plain(line) for line in f"{self.output}\n{seen}".splitlines()]
+        lines = [_plain(line) for line in f"{self.died.output}\n{seen}".splitlines()]
         return next((line for line in reversed(lines) if _LAST_WORDS.search(line)), "")
 
     @property
     def printed(self) -> str:
         """The output without these last words, which are told apart."""
         if self.signal != "SIGABRT":
-            return self.output
-        lines = self.output.rstrip("\n").split("\n")
+            return self.died.output
+        lines = self.died.output.rstrip("\n").split("\n")
         while lines and (_plain(lines[-1]) == self.last_words or re.match(r"terminate called|\s+what\(\):", lines[-1])):
             lines.pop()
         return "\n".join(lines)
@@ -223,14 +225,9 @@ class Facts:
             return None
         if self.evidence is not None and self.evidence.kind == "terminate":
             return Uncaught(self.evidence.exception, self.evidence.message)
-        if match := _TERMINATE.search(self.output):
+        if match := _TERMINATE.search(self.died.output):
             return Uncaught(match[1], match[2] or "")
-        return Uncaught("", "") if "terminate called without an active exception" in self.output else None
-
-    @property
-    def memory_is_short(self) -> bool:
-        """It was near its limit of memory, so that an allocation may well have failed."""
-        return bool(_REFUSED.search(self.output)) or (self.memory or 0) > 0.8 * self.limits.memory
+        return Uncaught("", "") if "terminate called without an active exception" in self.died.output else None
 
     def has(self, pattern: str) -> bool:
         """Tell whether the pattern stands in the code of any of the user's own texts."""
