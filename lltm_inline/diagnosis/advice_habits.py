@@ -9,17 +9,13 @@ from .compiler_log import Record
 from .names import corrected, is_near
 from .rules import Rules
 from .source_text import (
-    at_file_scope,
     definition,
     heads_around,
     line_of,
     mask,
     offset_of,
     position,
-    words,
 )
-
-rules = Rules()
 
 _DIRECTIVES = re.findall(r"\w+", "include define if ifdef ifndef else elif endif pragma undef error line")
 _TYPE = (
@@ -28,14 +24,17 @@ _TYPE = (
 )
 #: What clang++, g++ or nvcc says where a sentence of C++ goes on with something else.
 _STUCK = r"^expected |^unexpected '"
-
-
-def _bracketed(code: str, opener: str) -> tuple[str, str] | None:
-    """Return what stands in the brackets that `opener`, a pattern, opens, and what stands behind them on the line."""
-    found = re.search(opener, code)
-    if found is None or (end := closing(code, found.end() - 1)) == len(code):
-        return None
-    return code[found.end() : end], code[end + 1 :].strip()
+_WORDS = (
+    "new|delete|default|class|template|this|and|or|not|xor|switch|case|private|public|protected|typename|union|enum|struct|using"
+    "|namespace|export|friend|goto|try|catch|throw|explicit|virtual|register|return|if|else|for|while|do|break|continue|typedef"
+)
+#: Brackets in brackets, and what stands in those of a `for` besides its ';'.
+_INSIDE, _PART = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*", r"(?:[^(){};:]|::|\([^()]*\))*"
+#: What no line outside of a function begins with.
+_STATEMENT = (
+    r"\s*(?:(?:for|if|while|switch|return|do|else)\b|[\w.]+(?:\[[^\]]*\])*\s*(?:[-+*/]?=(?!=)|\+\+|--))|.*std::\w+\s*<<"
+)
+rules = Rules(TYPE=_TYPE, STUCK=_STUCK, WORDS=_WORDS, INSIDE=_INSIDE, PART=_PART, STATEMENT=_STATEMENT)
 
 
 # Python
@@ -148,23 +147,9 @@ rules.table(r"""
 ^module '(\w+)' not found|(?:'|identifier ')(?:import|from)'
   in ^\s*(?:import|from)\s+\w
     'import' is Python: C++ names a header, as in #include <cmath>.
-""")
-
-
-@rules.rule(r"\bconver(?:t|sion)\b")
-def _several_values(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"\breturn\b([^;{]*);", record.code)
-    inside = found[1].strip() if found else ""
-    if inside.startswith("{"):
-        return ""
-    if (whole := _bracketed(inside, r"^\(")) and whole[1] == "":
-        inside = whole[0]
-    while inside != (shorter := re.sub(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>]*>", "", inside)):
-        inside = shorter
-    return "Several values are returned in braces: return {a, b};." if "," in inside else ""
-
-
-rules.table(r"""
+\bconver(?:t|sion)\b
+  in \breturn\b\s*\(?(?:[^;{}()\[\]<>,]|\(INSIDE\)|\[[^\[\]]*\]|<[^<>]*>)*,[^;{]*;
+    Several values are returned in braces: return {a, b};.
 expected '\]'|^expected (?:primary-)?expression|^subscripted value is not an array|no operator '\[\]'
   in (\w+)\s*\[[^\[\]:?]*(?<!:):(?!:)[^\[\]:]*\]
   text \b(std::vector<[^;(){}]*>)&?\s+%1\b
@@ -228,11 +213,6 @@ passed \d+ arguments, but takes|^too many arguments provided to function-like ma
     Behind the value of a case stands a ':', as in case 0: return x.
   in \?
     A choice names two values: condition ? value : other.
-""")
-
-
-rules.table(
-    r"""
 ^expected |declar|does not name a type|unknown type|requires a type specifier
   in =\s*(\(\s*TYPE\s+[*&]*\w+(?:\s*,\s*TYPE\s+[*&]*\w+)*\s*\))\s*\{
     A lambda begins with its brackets: [&]\1 { return ...; }.
@@ -246,8 +226,7 @@ rules.table(
     The '\3' stands before the name: \1\3 \2.
   in (?:=|\breturn|[-+*/(,])\s*\(\s*(float|double|int|int64_t|bool)\s+(\w+)\s*\)\s*[-+*/;,)]
     To convert a value, write \1(\2).
-""".replace("TYPE", _TYPE)
-)
+""")
 
 _OPERATORS = {
     "!>": "<=", "!<": ">=", "=<": "<=", "=>": ">=", "===": "==", "!==": "!=", "<>": "!=", "=*": "*=", "~=": "!=", "=/": "/=",
@@ -306,56 +285,25 @@ def _goes_on(match: re.Match[str], record: Record) -> str:
     return ""
 
 
-@rules.rule(r"^expected unqualified-id|^expected a declaration")
-def _semicolon_behind_head(match: re.Match[str], record: Record) -> str:
-    before = record.code[: max(record.column - 1, 0)]
-    if re.search(r"\)\s*;\s*$", before):
-        return "Take away the ';' before this '{': it ends the function before its body."
-    return ""
-
-
-@rules.rule(_STUCK + r"|redefinition|redeclaration|conflicting|unused")
-def _parts_of_for(match: re.Match[str], record: Record) -> str:
-    head = _bracketed(record.code, r"\bfor\s*\(")
-    if head is None or not re.search("[=;]", head[0]) or head[0].count(";") == 2 or re.search(r"\{|[^:]:[^:]", head[0]):
-        return ""
-    return "The three parts of a for are separated by two ';': for (int64_t i = 0; i < n; ++i)."
-
-
-@rules.rule(_STUCK + r"|label")
-def _head_and_more(match: re.Match[str], record: Record) -> str:
-    code = record.code
-    head = _bracketed(code, r"\b(?:if|while)\s*\(")
-    if head and re.match(r"(?:&&|\|\||==|!=|<=?|>=?|(?:and|or)\b)", head[1]):
-        return "All of the condition stands in one more pair of ( ): if ((a) && (b))."
-    return ""
-
-
 rules.table(r"""
+^expected unqualified-id|^expected a declaration
+  in \)\s*;\s*\{
+    Take away the ';' before this '{': it ends the function before its body.
+STUCK|redefinition|redeclaration|conflicting|unused
+  in \bfor\s*\((?=[^;){]*[=;])(?:PART;?PART|[^;{}]*(?:;[^;{}]*){3})\)
+    The three parts of a for are separated by two ';': for (int64_t i = 0; i < n; ++i).
+STUCK|label
+  in \b(?:if|while)\s*\(INSIDE\)\s*(?:&&|\|\||==|!=|<=?|>=?|(?:and|or)\b)
+    All of the condition stands in one more pair of ( ): if ((a) && (b)).
 ^expected |^unexpected '|label
   in \breduction\s*\((?:\s*[-+*]\s*,?)?\s*(\w+)\s*(?:[,:]\s*[-+*]\s*)?\)
     A reduction names its operator: reduction(+ : \1).
   in \belse\s*\(.*\)\s*\{
     else takes no condition: write else if (...).
-""")
-
-
-_WORDS = (
-    "new|delete|default|class|template|this|and|or|not|xor|switch|case|private|public|protected|typename|union|enum|struct|using"
-    "|namespace|export|friend|goto|try|catch|throw|explicit|virtual|register|return|if|else|for|while|do|break|continue|typedef"
-)
-
-
-rules.table(r"""
 ^unexpected type name|^expected (?:primary-expression before|'\(' for function-style cast|expression$)|^use 'template'
   in (\w+)(\.|->)(\w+)<([\w:]+)>\s*\(
   text \btemplate\s*<
     What '\1' is depends on a template, so say that a type follows: \1\2template \3<\4>(...).
-""")
-
-
-rules.table(
-    r"""
 ^expected |declar|^invalid parameter name|literal operator|invalid suffix|invalid digit|keyword
   in TYPE\s+[*&]*(WORDS)\s*[=;,)\[]
     '\1' is a word of C++ itself: choose another name.
@@ -388,27 +336,12 @@ rules.table(
     A dtype is named by a constant: at::kFloat, at::kDouble, at::kLong, ...
   in ^\s.*\w\s*\((?:[^()]*,)?\s*TYPE\s+[*&]*\w+\s*[,)]
     In a call the arguments stand without their types.
-""".replace("TYPE", _TYPE).replace("WORDS", _WORDS)
-)
-
-
-@rules.rule(
-    r"^expected (?:unqualified-id|a declaration|constr)|does not name a type|^unknown type name|requires a type specifier"
-)
-def _outside(match: re.Match[str], record: Record) -> str:
-    """Tell of a statement at file scope."""
-    text = record.text
-    if not at_file_scope(text, record.line) or not re.match(
-        r"\s*(?:(?:for|if|while|switch|return|do|else)\b|[\w.]+(?:\[[^\]]*\])*\s*(?:[-+*/]?=(?!=)|\+\+|--))|std::\w+\s*<<",
-        record.code,
-    ):
-        return ""
-    if re.match(r"\s*#\s*define\b.*[^\\\s]\s*$", line_of(mask(text), record.line - 1)):
-        return "A macro ends where its line ends: put a backslash at the end of each of its lines but the last."
-    return "A statement stands inside a function: move it into one, or look for a '}' too many before it."
-
-
-rules.table(r"""
+^expected (?:unqualified-id|a declaration|constr)|does not name a type|^unknown type name|requires a type specifier
+  outside ^((?:STATEMENT).*)$
+  text (?m)^[ \t]*#[ \t]*define\b.*[^\\\s][ \t]*\n%1$
+    A macro ends where its line ends: put a backslash at the end of each of its lines but the last.
+  outside ^(?:STATEMENT)
+    A statement stands inside a function: move it into one, or look for a '}' too many before it.
 ^expected unqualified-id|^expected an identifier
   in [-+*/=(,]\s*(\d+),(\d+)f?\s*[-+*/;)]
     Write the number with a point: \1.\2.
@@ -433,28 +366,21 @@ def _else_alone(match: re.Match[str], record: Record) -> str:
     return "There is no if for this else: look for a ';' after the if's condition, or for two statements without { }."
 
 
-@rules.rule(
-    r"unable to find numeric literal|no matching literal operator|invalid suffix '|user-defined literal operator not found"
-    r"|^invalid digit '\w' in decimal"
-)
-def _number_on_name(match: re.Match[str], record: Record) -> str:
-    text = record.text
-    if found := re.search(r"(?<!\w)(\d+)_(\d+)", record.code):
-        return f"The digits of a number are grouped with ', not with _: {found[1]}'{found[2]}."
-    for number, name in re.findall(r"(?<![\w.])(\d+(?:\.\d*)?)([A-Za-z_]\w*)", record.code):
-        if comma := re.search(rf"(?<![\w.,])(\d+),{number}[fF]?\s*[-+*/;)]", record.code):
-            return f"Write the number with a point: {comma[1]}.{number}{name if name in 'fF' else ''}."
-        if name in ("f", "F", "d"):
-            whole = number.partition(".")[0]
-            return f"A float has a point before its f, as in 1.0f; a double has no letter: {whole}.0."
-        if name in words(text.replace(f"{number}{name}", "")):
-            return f"A product needs its *: {number} * {name}."
-    ending = re.search(r"(?:operator\"\"|suffix ')([A-Za-z_]\w*)'", record.message)
-    return (
-        f"No number ends with '{ending[1]}': a float ends with f, as in 1.0f, a whole number with nothing."
-        if ending
-        else ""
-    )
+rules.table(r"""
+unable to find numeric literal|no matching literal operator|invalid suffix '|user-defined literal operator not found
+^invalid digit '\w' in decimal
+  in (?<!\w)(\d+)_(\d+)
+    The digits of a number are grouped with ', not with _: \1'\2.
+  in (?<![\w.,])(\d+),(\d+[fF])\s*[-+*/;)]
+    Write the number with a point: \1.\2.
+  in (?<![\w.])(\d+)[fFd]\b
+    A float has a point before its f, as in 1.0f; a double has no letter: \1.0.
+  in (?<![\w.])(\d+(?:\.\d*)?)([A-Za-z_]\w*)
+  text (?<!\w)%2\b
+    A product needs its *: \1 * \2.
+(?:operator\"\"|suffix ')([A-Za-z_]\w*)'
+    No number ends with '\1': a float ends with f, as in 1.0f, a whole number with nothing.
+""")
 
 
 @rules.rule(_STUCK + r"|was not declared|undeclared")

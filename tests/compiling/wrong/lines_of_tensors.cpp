@@ -47,3 +47,23 @@ at::Tensor or_number(bool b, at::Tensor x) { return b ? x : 0.0f; }  // help: at
 at::Tensor method_alike(at::Tensor x) { return x.zeros_like(); }  // help: at::zeros_like(...)
 int64_t optional_of(std::optional<at::Tensor> x) { return x.size(0); }  // help: x.has_value() first
 at::Tensor given_pointer(at::Tensor x, float* p) { return x + p; }  // help: a tensor and a pointer
+at::Tensor power(at::Tensor x) { return x ** 2; }  // help: write at::pow(x, 2)
+std::string shown(at::Tensor x) { return std::to_string(x); }  // help: std::to_string is for numbers
+at::Tensor limited(at::Tensor x) { return std::max(x, 0.0); }  // help: at::clamp_min(x, 0.0)
+void exp_of_all(std::vector<float> v) { std::exp(v); }  // help: one = std::exp(one);
+float largest(std::vector<float> v) { return std::max(v); }  // help: *std::max_element(v.begin(), v.end())
+at::Tensor of_python(at::Tensor x) { return x.to(torch::float32); }  // help: at::kFloat in C++
+at::Tensor near_torch(at::Tensor x) { return torch::sigmoyd(x); }  // help: 'torch::sigmoid'
+at::Tensor near_at(at::Tensor x) { return sigmoyd(x); }  // help: 'at::sigmoid'
+at::Tensor nowhere_in_at(at::Tensor x) { return at::gelu_of_mine(x); }  // help: No header that is included has at::gelu_of_mine
+int64_t without_tensor(at::Tensor x) { return size(0); }  // help: write x.size(...)
+auto wide() { return Vectorized<float>(1); }  // help: 'at::vec::Vectorized'
+void short_dispatch(at::Tensor x) { AT_DISPATCH_FLOAT(x.scalar_type(), "f", [&] { }); }  // help: 'AT_DISPATCH_FLOATING_TYPES'
+float cast(at::Tensor x) { return (float)x; }  // help: .item<float>()
+float* cast_to_pointer(at::Tensor x) { return (float*)x; }  // help: A tensor is no pointer
+float infinite() { return std::numeric_limits<float>::inf(); }  // help: 'infinity', with ( ) after it
+void changes(at::Tensor& x) { } void hands_const(const at::Tensor& x) { changes(x); }  // help: at::Tensor y = x.clone()
+void fills(float* p) { } void hands_pointer(const at::Tensor& x) { fills(x.const_data_ptr<float>()); }  // help: hand over x.mutable_data_ptr<float>()
+void fills_of_const(const float* p) { auto f = [](float* q) { q[0] = 1; }; f(p); }  // help: const
+void index_of_sum(double d) { (d + 1)[0]; }  // help: Only arrays, pointers and accessors
+at::Tensor two_too_many(at::Tensor x) { return x.sigmoid(1, 2); }  // help: takes no arguments

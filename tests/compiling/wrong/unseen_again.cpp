@@ -604,3 +604,63 @@ float forward(const float* x, int n) {
   }
   return s;
 }
+
+//// name of a namespace without it
+// help: `write helpers::twice`
+namespace helpers {
+float twice(float x) { return 2 * x; }
+}
+float forward(float x) { return twice(x); }  // <-
+
+//// member without its object
+// help: `needs an object`
+struct Gates {
+  float in;
+};
+float forward(float x) { return in * x; }  // <-
+
+//// else after two statements
+// help: `There is no if for this else`
+float forward(float x) {
+  if (x > 0)
+    x = 1;
+    x = 2;
+  else  // <-
+    x = 3;
+  return x;
+}
+
+//// header of CUDA in the cpp text
+// head: none
+// help: `comes with CUDA`
+#include <cuda_runtime.h>  // <-
+
+//// tensor without any header
+// head: none
+// help: `#include <ATen/ATen.h>`
+at::Tensor forward(const at::Tensor& x) {  // <-
+  return x;
+}
+
+//// pragma without omp
+// help: `#pragma omp parallel`
+// warns: yes
+void forward(float* y, int n) {
+#pragma parallel for  // <-
+  for (int i = 0; i < n; ++i) y[i] = 0;
+}
+
+//// zero of another type in a dispatch
+// head: tensors
+// help: `std::max<scalar_t>`
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] {
+    auto p = x.mutable_data_ptr<scalar_t>();
+    p[0] = std::max(p[0], 0.0f);  // <-
+  });
+}
+
+//// macro of several lines
+// help: `a backslash`
+#define SUM(s, n)
+for (int i = 0; i < n; ++i) s += i;  // <-
