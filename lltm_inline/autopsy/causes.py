@@ -72,10 +72,7 @@ _TENSORS = (
         "a whole vector is loaded or stored where fewer elements are left: handle the elements after the last whole "
         "vector separately",
     ),
-    Rule(
-        both(_past, _loop_with_equals),
-        "the loop runs once too often: write < in place of <= in its test",
-    ),
+    Rule(both(_past, _loop_with_equals), "the loop runs once too often: write < in place of <= in its test"),
     Rule(
         lambda f: f.reach and f.reach.element == f.reach.count,
         lambda f: (
@@ -91,10 +88,7 @@ _TENSORS = (
         lambda f: f.reach and f.reach.before,
         "an index is below 0: i - 1 where i is 0, a loop that counts down too far, or a -1 that means none",
     ),
-    Rule(
-        always,
-        "the memory of this tensor may not be touched in this way",
-    ),
+    Rule(always, "the memory of this tensor may not be touched in this way"),
 )
 
 _NULL = (
@@ -112,10 +106,7 @@ _NULL = (
         "the pointer was never set, or is that of an undefined tensor: test wanted[...] before a gradient is "
         "written, and .defined() where a tensor may be missing",
     ),
-    Rule(
-        always,
-        "the pointer was never set: it is nullptr, or that of a tensor that is undefined or has no elements",
-    ),
+    Rule(always, "the pointer was never set: it is nullptr, or that of a tensor that is undefined or has no elements"),
 )
 
 _SEGFAULTS = (
@@ -324,10 +315,7 @@ _SIGNALS = (
 
 _EXITS = (
     Rule(lambda f: f.step == "load", among(_LOADING)),
-    Rule(
-        lambda f: f.called_exit,
-        lambda f: f"the text ends the process with exit(){f.called('exit')}: {_EXCEPTION}",
-    ),
+    Rule(lambda f: f.called_exit, lambda f: f"the text ends the process with exit(){f.called('exit')}: {_EXCEPTION}"),
     Rule(
         always,
         lambda f: (

@@ -8,14 +8,7 @@ from ..cpp.masks import closing
 from .compiler_log import Record
 from .names import corrected, is_near
 from .rules import Rules
-from .source_text import (
-    definition,
-    heads_around,
-    line_of,
-    mask,
-    offset_of,
-    position,
-)
+from .source_text import definition, heads_around, line_of, mask, offset_of, position
 
 _DIRECTIVES = re.findall(r"\w+", "include define if ifdef ifndef else elif endif pragma undef error line")
 _TYPE = (

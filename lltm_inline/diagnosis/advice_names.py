@@ -33,7 +33,6 @@ from .names import (
 )
 from .rules import Rules
 from .source_text import (
-    at_file_scope,
     declarations,
     definition,
     function_around,
@@ -46,7 +45,12 @@ from .source_text import (
     words,
 )
 
-rules = Rules()
+_UNKNOWN = (
+    r"'([\w:]+)' (?:was not declared|has not been declared|does not name a type)"
+    r"|use of undeclared identifier '(\w+)'|unknown type name '(\w+)'|no template named '(\w+)'"
+    r"|'(\w+)': there are no arguments"
+)
+rules = Rules(UNKNOWN=_UNKNOWN)
 
 # Characters and files
 
@@ -133,9 +137,8 @@ def _macro(match: re.Match[str], record: Record) -> str:
     header = next((header for start, header in MACRO_HEADERS.items() if name.startswith(start)), "")
     if name in MACROS and header:
         return f"Add #include <{header}> at the top."
-    near = OLD_MACROS.get(name) or corrected(name, MACROS) or record.guess
-    if not near and "DISPATCH" in name:
-        near = "AT_DISPATCH_FLOATING_TYPES"
+    near = OLD_MACROS.get(name) or corrected(name, MACROS)
+    near = near or ("AT_DISPATCH_FLOATING_TYPES" if "DISPATCH" in name else record.guess)
     return f"Did you mean '{near}'?" if near else ""
 
 
@@ -152,7 +155,7 @@ def _torch(match: re.Match[str], record: Record) -> str:
         return f"This dtype is at::{dtype} in C++."
     if asked in aten_functions() or asked in AT_TYPES or asked in DTYPES.values():
         return f"Write at::{asked}: the names in torch:: need #include <torch/types.h>, which takes long to compile."
-    near = "" if asked in AT_TYPES else corrected(asked, aten_functions())
+    near = corrected(asked, aten_functions())
     if near:
         return f"Did you mean 'torch::{near}'?"
     return (
@@ -161,7 +164,7 @@ def _torch(match: re.Match[str], record: Record) -> str:
     )
 
 
-@rules.rule(r"'at' (?:has not been|was not) declared|undeclared identifier 'at'")
+@rules.rule(r"'at' (?:has not been|was not) declared|^'at' does not name|undeclared identifier 'at'")
 def _at(match: re.Match[str], record: Record) -> str:
     return _stable(record.text) or "Add #include <ATen/ATen.h> at the top."
 
@@ -256,13 +259,6 @@ _METHODS = re.findall(
 )
 
 
-_UNKNOWN = (
-    r"'([\w:]+)' (?:was not declared|has not been declared|does not name a type)"
-    r"|use of undeclared identifier '(\w+)'|unknown type name '(\w+)'|no template named '(\w+)'"
-    r"|'(\w+)': there are no arguments"
-)
-
-
 def _name(match: re.Match[str]) -> str:
     return next(filter(None, match.groups()))
 
@@ -295,8 +291,7 @@ def _without_namespace(match: re.Match[str], record: Record) -> str:
     return ""
 
 
-rules.table(
-    r"""
+rules.table(r"""
 UNKNOWN
   line \[[^\[\]]*\]\s*\((?:[^()]*,)?\s*NAME\s*[,)]
     Each parameter of a lambda has a type of its own in front: int64_t NAME, say.
@@ -306,8 +301,7 @@ UNKNOWN
     C++ has no named arguments: pass the value alone, at its place.
   text \benum\s+(?:class|struct)\s+(\w+)[^{;]*\{[^}]*\bNAME\b
     'NAME' belongs to the enum class \1: write \1::NAME.
-""".replace("UNKNOWN", _UNKNOWN)
-)
+""")
 
 
 @rules.rule(_UNKNOWN)
@@ -325,30 +319,32 @@ def _declared(match: re.Match[str], record: Record) -> str:
     return _declared_misspelt(name, text) or _declared_elsewhere(name, record, text)
 
 
+rules.table(r"""
+UNKNOWN
+  outside [(,]\s*((?:const\s+)?[\w:]+(?:<[^<>]*>)?[*&]*)\s*[*&]*\w+\s*,\s*NAME\s*[,)]
+  text \bNAME\b(?s:.)*\bNAME\b
+    Each parameter has a type of its own in front: \1 NAME, say.
+  outside [(,]\s*NAME\s*[,)]
+  text \bNAME\b(?s:.)*\bNAME\b
+    Each parameter has a type of its own in front: float NAME, say.
+  in \b(?=[A-Z]\w?\b)NAME\b[*&]*\s+[*&]?\w|<\s*(?=[A-Z]\w?\b)NAME\s*[,>*]
+  no template\s*<[^>]*\bNAME\b
+    If 'NAME' stands for any type, write template <typename NAME> before the function; else declare it.
+""")
+
+
 @rules.rule(_UNKNOWN)
-def _of_a_type(match: re.Match[str], record: Record) -> str:
-    """Tell of a parameter without its type, and of a name that stands where a type does."""
-    name, text, code = _name(match), record.text, record.code
-    parameter = at_file_scope(text, record.line) and re.search(rf"[(,]\s*{name}\s*[,)]", code)
-    if parameter and len(re.findall(rf"\b{name}\b", mask(text))) > 1:
-        ahead = re.search(rf"[(,]\s*((?:const\s+)?[\w:]+(?:<[^<>]*>)?[*&]*)\s*[*&]*\w+\s*,\s*{name}\b", code)
-        return f"Each parameter has a type of its own in front: {ahead[1] if ahead else 'float'} {name}, say."
-    a_type = re.search(rf"\b{name}\b[*&]*\s+[*&]?\w|<\s*{name}\s*[,>*]", code)
-    if a_type and re.fullmatch(r"[A-Z]\w?", name) and not re.search(rf"template\s*<[^>]*\b{name}\b", text):
-        return (
-            f"If '{name}' stands for any type, write template <typename {name}> before the function; else declare it."
-        )
-    if name in FOREIGN:
-        return f"Did you mean '{FOREIGN[name]}'?"
-    if re.search(rf"\bfor\s*\(\s*{name}\s*=", record.row):
-        return f"Say its type where the loop begins: for (int64_t {name} = ..."
-    around = at_file_scope(text, record.line) and function_around(text, record.line, record.column)
-    array = re.search(rf"(\w+)\s*\[\s*{name}\s*\]", code) if around else None
-    return (
-        f"An array that is a parameter has no length of its own: write float* {array[1]}, and int64_t {name} beside it."
-        if array
-        else ""
-    )
+def _foreign(match: re.Match[str], record: Record) -> str:
+    return f"Did you mean '{FOREIGN[name]}'?" if (name := _name(match)) in FOREIGN else ""
+
+
+rules.table(r"""
+UNKNOWN
+  line \bfor\s*\(\s*NAME\s*=
+    Say its type where the loop begins: for (int64_t NAME = ...
+  outside \([^{}]*?(\w+)\s*\[\s*NAME\s*\]
+    An array that is a parameter has no length of its own: write float* \1, and int64_t NAME beside it.
+""")
 
 
 def _is_of_std(name: str, record: Record) -> bool:

@@ -8,7 +8,7 @@ from .advice_tensors import LOGICAL, for_tensors, in_place_of_tensor
 from .compiler_log import Record
 from .names import arguments, count_arguments
 from .rules import Rules, without_aka
-from .source_text import definition, heads_around, is_tensor, mask, parameters
+from .source_text import definition, heads_around, mask, parameters
 
 rules = Rules()
 
@@ -201,7 +201,7 @@ def keeps_const(record: Record, given: str, callee: str) -> str:
     return f"{said}: if it only reads, let it take const ...&, else hand over a copy, {copy}."
 
 
-@rules.rule(r"conver(?:t|sion)|^cannot (?:initialize|assign)|^assigning to |static_cast")
+@rules.rule(r"conver(?:t|sion)|^cannot (?:initialize|assign)|\bassigning to |static_cast")
 def _one_for_another(match: re.Match[str], record: Record) -> str:
     pair = pair_in(record.message)
     if pair is None or record.header:
@@ -366,15 +366,6 @@ _OPERANDS = (
 )  # fmt: skip
 
 
-def power(record: Record) -> str:
-    """Tell of Python's power operator, if the line has it."""
-    found = re.search(r"(\w*)[\w)\]]\s*\*\*\s*[-\w(.]", record.row)
-    base = re.search(r"(\w+)\s*\*\*", record.code)
-    if base and is_tensor(record.text, base[1]):
-        return f"C++ has no **: write at::pow({base[1]}, 2), say, or {base[1]} * {base[1]}."
-    return "C++ has no **: write std::pow(a, b), or x * x." if found else ""
-
-
 @rules.rule(
     r"operands to '\?:' have different types '(.*)' and '(.*)'|^incompatible operand types \('(.*)' and '(.*)'\)"
 )
@@ -397,7 +388,7 @@ rules.table(r"""
     r"^invalid cast from type|cast from .* (?:is not allowed|loses precision|loses information)|^cannot cast from type"
 )
 def _cast(match: re.Match[str], record: Record) -> str:
-    if tensor := re.search(r"'(?:const )?at::Tensor' to type '([^']*)'", record.message):
+    if tensor := re.search(r"'(?:const )?at::Tensor' to (?:pointer )?type '([^']*)'", record.message):
         return in_place_of_tensor(tensor[1], record)
     if not re.search(r"\*|pointer", record.message):
         return ""

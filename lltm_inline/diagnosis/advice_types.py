@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .advice_names import not_a_template
-from .advice_pairs import ARGUMENT, NO_TENSOR, NUMBER, candidates, declared_as, in_dispatch, keeps_const, of_pair, power
+from .advice_pairs import ARGUMENT, NO_TENSOR, NUMBER, candidates, declared_as, in_dispatch, keeps_const, of_pair
 from .compiler_log import Record, plain_name
 from .names import STD, arguments, aten_functions, corrected, count_arguments, is_near, split_arguments
 from .rules import Rules, without_aka
@@ -369,14 +369,13 @@ def _constant(match: re.Match[str], record: Record) -> str:
     return f"{what}: drop the const where it is declared if it has to change, else write to another variable."
 
 
-@rules.rule(
-    r"invalid type argument of unary '\*'|indirection requires pointer operand|^operand of '\*' must be a pointer"
-)
-def _power(match: re.Match[str], record: Record) -> str:
-    return power(record)
-
-
 rules.table(r"""
+invalid type argument of unary '\*'|indirection requires pointer operand|^operand of '\*' must be a pointer
+  in (\w+)\s*\*\*
+  text \bTensor\s*&{0,2}\s+%1\b
+    C++ has no **: write at::pow(\1, 2), say, or \1 * \1.
+  in [\w)\]]\s*\*\*\s*[-\w(.]
+    C++ has no **: write std::pow(a, b), or x * x.
 invalid type argument of unary '\*'|indirection requires pointer operand
   in .
     Only a pointer can have a * in front.

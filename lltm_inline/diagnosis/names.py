@@ -354,13 +354,8 @@ def is_near(name: str, other: str) -> bool:
         return True
     slips = _slips(name, other)
     return (slips <= 1 and len(name) > 4) or (
-        slips <= max(1, len(name) // 4) and len(name) > 3 and slips < 4 and not _is_word(name)
-    )
-
-
-def _is_word(name: str) -> bool:
-    """Names that exist are not misspelt: `sort` is no `sqrt`, `close` no `clone`."""
-    return name in STD
+        slips <= max(1, len(name) // 4) and len(name) > 3 and slips < 4 and name not in STD
+    )  # names that exist are not misspelt: `sort` is no `sqrt`, `close` no `clone`
 
 
 def _slips(name: str, other: str) -> int:
