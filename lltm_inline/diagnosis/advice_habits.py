@@ -310,7 +310,7 @@ STUCK|label
   in \bfor\s*\(\s*(TYPE\s+\w+\s*=[^;]*,)\s*TYPE\s+(\w+)
     The first part of a for has one type, for all its names: for (\1 \2 ...
 ^unexpected type name|^expected (?:primary-expression before '[\w.;)]|'\(' for function-style cast|expression$)
-^expected parentheses around type
+^expected parentheses around type|template declaration cannot appear at block scope|^templates can only be declared
   in ^\s+template\s*<
     A template stands outside of functions: move it out.
   in =\s*(TYPE)\s*;
@@ -338,8 +338,6 @@ STUCK|label
 ^expected unqualified-id|^expected an identifier
   in [-+*/=(,]\s*(\d+),(\d+)f?\s*[-+*/;)]
     Write the number with a point: \1.\2.
-as array of references
-    Take the & away: a parameter with [ ] is a pointer to the first element.
 """)
 
 
@@ -429,10 +427,6 @@ requires a type specifier|^no template named '(?:forward|backward)'
 ^declaration of 'auto &?(\w+)' has no initializer
 variable '(\w+)' with deduced type 'auto.*' requires an initializer|cannot deduce 'auto' type
     auto takes its type from a value: give '\1\2' one here, or write its type in place of auto.
-^deduced class type '(\w+)' in function return type
-    '\1' is a template: its types stand between < and >, as in \1<float>.
-^inconsistent deduction for 'auto'|^'auto' deduced as '.*' in declaration of
-    One auto stands for one type: begin the second name with an auto of its own, behind a ';'.
 ^(?:break|continue) statement not within|^'(?:break|continue)' statement not in
 (?:break|continue) statement may only
     break and continue stand inside a loop: to leave the function, write return.
@@ -564,8 +558,6 @@ to bit-complement|^invalid argument type '(?:float|double|scalar_t)' to unary
     ~ turns the bits of a whole number: the opposite of a condition is !a.
 left operand of comma operator has no effect
     A comma in plain ( ) only drops what is before it: several values stand in braces, as in at::cat({a, b}, 1).
-^initializer list cannot be used on the right hand side of operator
-    Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3}).
 lvalue required as unary '&'|^cannot take the address of an rvalue
     & gives the address of a variable, and this is a value: leave the & away, or put the value into a variable first.
 '([\w:]+)' is not a class, namespace, or enumeration|(?:class|struct) std::(\w+)' used without template arg
@@ -573,11 +565,6 @@ lvalue required as unary '&'|^cannot take the address of an rvalue
     This is a template: its type stands between < and >, as in \1<float>::\2.
   in (?<![\w:])(NAME)::(\w+)
     Behind an object stands a dot, not '::': \1.\2.
-tuple index (?:must be in range|is out of)|index out of range in std::tuple
-  in .
-    The values of a tuple are counted from 0, and it has none of this number.
-^invalid use of non-static data member '(?:\w+::)?(\w+)'
-    Each object has a '\1' of its own: write g.\1, with an object g.
 ^variable or field '.*' declared void|^variable has incomplete type 'void'
     void says that a function returns nothing: give the variable the type of its value.
 ^'void\*' is not a pointer-to-object|pointer to incomplete type 'void'|lvalue of type 'void'|^incomplete type 'void' is not assignable
@@ -587,10 +574,6 @@ tuple index (?:must be in range|is out of)|index out of range in std::tuple
 ^variable-sized object .*not be initialized
     An array whose length is not known when the text is compiled takes no { }: std::vector<float> v(n) starts with
     zeros.
-^non-local lambda expression cannot have a capture
-    Outside of all functions there is nothing to capture: begin the lambda with [].
-template declaration cannot appear at block scope|^templates can only be declared
-    A template stands outside of functions: move it out.
 ^array size missing in|^storage size of .* isn't known|needs an explicit size or an initializer
     Say how many values there are, float a[8], or take std::vector<float> a(n) for a number that varies.
 a converted constant expression|is not implicitly convertible to|could not convert .* to '(?:int64_t|int|long)
@@ -605,27 +588,6 @@ size of array .*has non-integral type|size of array has non-integer type|a conve
     A '<' of a template is never closed: add the '>' behind its types.
 two or more data types in declaration|multiple types in one declaration|^cannot combine with previous
     Two types stand side by side: take one away; between two declarations a ';' is missing.
-^too many decimal points|^invalid suffix '\.|literal operator 'operator""\.
-  in \bfor\s+(\w+)\s+in\b
-    A loop over numbers is: for (int64_t \1 = 0; \1 < n; ++\1) { ... }.
-  in .
-    A number has one point.
-^expected ',' or '\)', found|^expected comma in macro parameter list|^'\w+' may not appear in macro parameter list
-^expected parameter name, found|^missing '\)' in macro parameter list|^invalid token in macro parameter list
-  in #\s*define
-    The parameters of a macro are names without types: #define SQUARE(x) ((x) * (x)).
-^#include expects|^expected "FILENAME" or <FILENAME>
-  in #\s*include\s+([\w./]+)
-    The name of a header stands in < >: #include <\1>.
-^invalid use of 'this' in non-member|^invalid use of 'this' outside|^'this' may only be used inside|^'this' cannot be captured in this
-    Only a method of a struct has a this: a function names its arguments.
-^expected (?:',' or )?';'
-  in \b(std::vector<[^;=]*>)\s+(\w+)\(\s*(\w+)\s*\)\s*=\s*([\w.-]+)\s*;
-    The value that all start with stands in the ( ) too: \1 \2(\3, \4).
-^need 'typename' before '([^']*)'|^missing 'typename' prior to dependent type name '([^']*)'
-    What this is depends on a template, so say that it is a type: typename \1\2.
-^'struct std::pair<.*has no member named|^no member named '\w+' in '(?:::)?std::pair<
-    A std::pair has first and second, and nothing else.
 does not name a type|^unknown type name
   in \btypedef\s+(\w+)\s+(float|double|int|long|bool|char|int64_t)\s*;
     typedef has the new name last: typedef \2 \1.
@@ -639,11 +601,6 @@ as multidimensional array must have bounds|array has incomplete element type '[^
     Only the first [ ] may be empty, float a[][4]: for sizes that vary take float* a, and a[i * columns + j].
 ^reference to '(\w+)' is ambiguous|^'(\w+)' is ambiguous
     Two things are called '\1\2', and 'using namespace' shows both: give yours another name, or leave that using away.
-^type-specifier invalid in lambda|^expected body of lambda|^expected '\{' before
-  in \]\s*\([^()]*\)\s*(\w[\w:]*)\s*\{
-    The type that a lambda returns stands behind an arrow: -> \1.
-^default argument missing for parameter|^missing default argument on parameter
-    Behind a parameter with a default all others need one too: move those without to the front.
 ^class template argument deduction failed|no viable constructor or deduction guide for deduction
     The types of this template are to be told from no value: write them between < and >, as in std::vector<float>.
 no match for 'operator\[\]' \(operand types are '(?:const )?(?:::)?std::(?:tuple|pair)<
@@ -664,6 +621,7 @@ call to non-'constexpr' function|integral constant expression
   in .
     This has to be known when the text is compiled: a number, or a constexpr.
 ^expected (?:primary-)?expression before '\{'|^expected (?:identifier|variable name)|^capture default must be first
+^initializer list cannot be used on the right hand side of operator
   in [=!]=\s*\{
     Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3}).
 """)

@@ -278,12 +278,8 @@ def _of_another_language(match: re.Match[str], record: Record) -> str:
         return f"There is no namespace '{name}': write {PYTHON_MODULES[name]}."
     if name in INDEXING and (name != "None" or re.search(r"\bindex(?:_put_)?\s*\(", record.code)):
         return f"It is at::indexing::{name}, with #include <ATen/TensorIndexing.h>."
-    return f"'{name}' is Python: {PYTHON[name]}." if name in PYTHON else ""
-
-
-@rules.rule(_UNKNOWN)
-def _without_namespace(match: re.Match[str], record: Record) -> str:
-    name = _name(match)
+    if name in PYTHON:
+        return f"'{name}' is Python: {PYTHON[name]}."
     if name in AT_TYPES:
         return f"Did you mean 'at::{name}'?"
     if name in QUALIFIED and not definition(record.text, name):
@@ -330,16 +326,6 @@ UNKNOWN
   in \b(?=[A-Z]\w?\b)NAME\b[*&]*\s+[*&]?\w|<\s*(?=[A-Z]\w?\b)NAME\s*[,>*]
   no template\s*<[^>]*\bNAME\b
     If 'NAME' stands for any type, write template <typename NAME> before the function; else declare it.
-""")
-
-
-@rules.rule(_UNKNOWN)
-def _foreign(match: re.Match[str], record: Record) -> str:
-    return f"Did you mean '{FOREIGN[name]}'?" if (name := _name(match)) in FOREIGN else ""
-
-
-rules.table(r"""
-UNKNOWN
   line \bfor\s*\(\s*NAME\s*=
     Say its type where the loop begins: for (int64_t NAME = ...
   outside \([^{}]*?(\w+)\s*\[\s*NAME\s*\]
@@ -356,6 +342,8 @@ def _is_of_std(name: str, record: Record) -> bool:
 @rules.rule(_UNKNOWN)
 def _of_a_library(match: re.Match[str], record: Record) -> str:
     name, text = _name(match), record.text
+    if name in FOREIGN:
+        return f"Did you mean '{FOREIGN[name]}'?"
     if name in STD and _is_of_std(name, record):
         return _with_header(f"std::{name}", STD[name], text)
     if record.called != name:

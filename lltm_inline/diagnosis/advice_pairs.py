@@ -70,6 +70,8 @@ _GIVEN_FOR = (
     (rf"{NUMBER}\*$", _TENSOR, "A pointer is no tensor: give the tensor itself that it points into."),
     (r"lambda", r"\(\*\)\(", "A lambda that captures is no plain function: take it as std::function<float(float)> f, say."),
     (r"^const char ?(?:\*|\[)", r"ScalarType|TypeMeta", "A dtype is a constant, not a text: at::kFloat, at::kDouble, at::kLong, ..."),
+    (r"Vectorized<", rf"^(?:const )?(?:{NUMBER}|T)&?$",
+     "A vector is several numbers: v.store(p + i) writes them all, and the loop goes on by the width of the vector."),
     (r"^void$", r"", "The function that is called here is declared void: it returns nothing."),
     (r"^const char ?(?:\*|\[)", r"^char$", "A single character stands in single quotes: 'a'."),
     (r"^const char ?(?:\*|\[)", rf"^{NUMBER}$", "A text is no number: leave the quotes away, or read it with std::stod(...)."),
@@ -116,8 +118,6 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
     if callee.endswith("_like") and "IntArrayRef" in given:
         of_sizes = callee.removesuffix("_like")
         return f"'{callee}' takes the sizes of a tensor: hand over the tensor, or write at::{of_sizes}(sizes, x.options())."
-    if "Vectorized<" in given and re.fullmatch(rf"(?:const )?(?:{NUMBER}|T)&?", wanted):
-        return "A vector is several numbers: v.store(p + i) writes them all, and the loop goes on by the width of the vector."
     tensor = re.fullmatch(r"(?:const )?at::Tensor&?", given)
     if tensor and (cure := for_tensors(callee, record) or in_place_of_tensor(wanted, record)):
         return cure
@@ -270,7 +270,7 @@ def _operator(match: re.Match[str], record: Record) -> str:
             f"'{record.called or 'this call'}' needs an operation that {types[0] if types else 'the type'} does not have: "
             f"define its operator, or hand over a lambda."
         )
-    for ask in (_of_values, _of_tensors, _of_operands, _of_a_pointer, _of_bits, _of_own_types):
+    for ask in (_of_values, _of_tensors, _of_operands, _of_own_types):
         if cure := ask(operator, types, record):
             return cure
     return f"There is no '{operator}' for these types." if types and operator else ""
@@ -308,19 +308,12 @@ def _of_tensors(operator: str, types: list[str], record: Record) -> str:
 def _of_operands(operator: str, types: list[str], record: Record) -> str:
     said = "\n".join(types)
     fits = (cure for of, kinds, cure in _OPERANDS if re.match(of, operator) and re.search(kinds, said, re.MULTILINE))
-    return next(fits, "")
-
-
-def _of_a_pointer(operator: str, types: list[str], record: Record) -> str:
+    if cure := next(fits, ""):
+        return cure
     pointer = next((item for item in types if re.search(r"\*$|\[\w*\]$", item) and "char" not in item), "")
     if pointer and operator[:1] in tuple("+-*/%<>=!"):
         return f"{_types(pointer)} is a pointer, where all the values begin: one of them is taken with [ ], as in x[i]."
-    return "% is for whole numbers: write std::fmod(a, b)." if operator.startswith("%") else ""
-
-
-def _of_bits(operator: str, types: list[str], record: Record) -> str:
-    numbers = types and all(re.fullmatch(NUMBER, item.removeprefix("const ").rstrip("&")) for item in types)
-    return _OF_BITS.get(operator, "") if numbers else ""
+    return ""
 
 
 def _of_own_types(operator: str, types: list[str], record: Record) -> str:
@@ -337,13 +330,7 @@ def _of_own_types(operator: str, types: list[str], record: Record) -> str:
     return ""
 
 
-#: Operators that numbers with a point do not have.
-_OF_BITS = {
-    "&": "& is for the bits of whole numbers: two conditions are combined by &&.",
-    "|": "| is for the bits of whole numbers: two conditions are combined by ||.",
-    "<<": "<< shifts the bits of a whole number: static_cast<int64_t>(v) makes one of a float, and * multiplies.",
-    ">>": ">> shifts the bits of a whole number: static_cast<int64_t>(v) makes one of a float, and / divides.",
-}
+_BOTH = rf"\A(?:(?:const )?{NUMBER}&?(?:\n|\Z))+\Z"
 #: An operator, a type that it does not take, one in a line, and the cure.
 _OPERANDS = (
     (r"(?!<<)", r"ostream", "Output is written with <<."),
@@ -362,7 +349,12 @@ _OPERANDS = (
      'and std::string("got ") + std::to_string(n) makes one text of a number.'),
     (r"\*$", r"string|char", "A text is not repeated by *: std::string(3, '-') holds a character three times."),
     (r"", rf"string(?s:.*)^{NUMBER}$|^{NUMBER}$(?s:.*)string", "A number becomes text with std::to_string(...)."),
+    (r"&$", _BOTH, "& is for the bits of whole numbers: two conditions are combined by &&."),
+    (r"\|$", _BOTH, "| is for the bits of whole numbers: two conditions are combined by ||."),
+    (r"<<$", _BOTH, "<< shifts the bits of a whole number: static_cast<int64_t>(v) makes one of a float, and * multiplies."),
+    (r">>$", _BOTH, ">> shifts the bits of a whole number: static_cast<int64_t>(v) makes one of a float, and / divides."),
     (r"%", r"char", 'C++ puts no values into a text with %: TORCH_CHECK(condition, "got ", n) takes the parts one by one.'),
+    (r"%", r"\A[^*\]]*\Z", "% is for whole numbers: write std::fmod(a, b)."),
 )  # fmt: skip
 
 

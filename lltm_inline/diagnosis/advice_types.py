@@ -475,8 +475,6 @@ rules.table(r"""
 type '(?:const )?(?:std::(?:vector|array)<|at::T|TensorAccessor).* does not provide a call operator
 ^no match for call to '\((?:const )?(?:std::(?:vector|array)<|at::T|\S*TensorAccessor)
     An element is taken with [ ]: ( ) calls a function.
-^no match for call to '\(const (?!.*lambda|std::function<)|^no matching function for call to object of type 'const (?!.*lambda)
-    The object is const, so it takes ( ) only if its struct has an operator() with const after its ( ).
 does not provide a call operator|^no match for call to '\((?!const |.*lambda|std::function<)
     This is an object and no function: it takes ( ) only if its struct has an operator().
 lvalue required as (?:left|increment|decrement) operand|expression is not assignable

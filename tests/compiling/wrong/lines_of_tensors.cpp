@@ -16,7 +16,6 @@ void sets(at::Tensor x) { x.requires_grad = true; }  // help: requires_grad_(tru
 void comma_of_types() { TORCH_CHECK(std::is_same_v<float, int> && true, 1); }  // help: put ( ) around the whole
 void adds(at::Tensor x) { float s = 0; s += x[0]; }  // help: An element of a tensor is a tensor too
 void no_kind(at::Tensor x) { const float* p = x.const_data_ptr(); }  // help: write const_data_ptr<float>()
-void two_kinds(at::Tensor x) { auto n = x.size(0), m = x.sum(); }  // help: an auto of its own
 at::Tensor retyped(at::Tensor x) { return x.type(at::kFloat); }  // help: x.to(at::kFloat)
 at::Tensor named(at::Tensor x) { return x.to(at::ScalarType::Float32); }  // help: at::kFloat
 at::Tensor many(std::vector<at::Tensor> v) { return v; }  // help: at::stack(v, 0)

@@ -164,18 +164,6 @@ float forward(const double* a) {
 include <vector>  // <-
 float forward(float x) { return x; }
 
-//// dependent template call
-// help: `box.template data<T>`
-struct Box {
-  template <class T> const T* data() const { return nullptr; }
-};
-template <class B, class T>
-T first(const B& box, int i) {
-  const T* p = box.data<T>();  // <-
-  return p[i];
-}
-float forward(const Box& b) { return first<Box, float>(b, 0); }
-
 //// vector with brackets
 // help: `The [ ] of line 6` `row(n)`
 
@@ -483,16 +471,6 @@ void forward(const float* restrict x, float* restrict y, int n) {  // <-
   for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
 }
 
-//// vector with a start value behind =
-// help: `v(n, 0)`
-
-#include <vector>
-float forward(const float* x, int n) {
-  std::vector<float> v(n) = 0;  // <-
-  for (int i = 0; i < n; ++i) v[i] = x[i];
-  return v[0];
-}
-
 //// pointer returned as the tensor
 // head: tensors
 // help: `A pointer is no tensor`
@@ -501,17 +479,6 @@ at::Tensor forward(const at::Tensor& x) {
   float* p = y.data_ptr<float>();
   for (int64_t i = 0; i < y.numel(); ++i) p[i] *= 2;
   return p;  // <-
-}
-
-//// member of a pair
-// help: `first and second`
-
-#include <utility>
-float forward(const float* x, int n) {
-  std::pair<float, int> best = {x[0], 0};
-  for (int i = 1; i < n; ++i)
-    if (x[i] > best.first) best = {x[i], i};
-  return best.value;  // <-
 }
 
 //// one value taken apart
@@ -555,14 +522,6 @@ at::Tensor forward(const at::Tensor& x) {
   return y;
 }
 
-//// typedef the wrong way round
-// help: `typedef float real`
-typedef real float;  // <-
-float forward(const float* x) {
-  real v = x[0];
-  return v;
-}
-
 //// method of a number, again
 // help: `sum += v`
 float forward(const float* x, int n) {
@@ -570,18 +529,6 @@ float forward(const float* x, int n) {
   for (int i = 0; i < n; ++i) sum.add(x[i]);  // <-
   return sum;
 }
-
-//// type inside a template's type
-// help: `typename V::value_type`
-
-#include <vector>
-template <class V>
-float total(const V& v) {
-  V::value_type s = 0;  // <-
-  for (auto e : v) s += e;
-  return s;
-}
-float forward(const float* x, int n) { return total(std::vector<float>(x, x + n)); }
 
 //// variable with the name of a function
 // help: `The variable 'exp' of line 6`
@@ -664,3 +611,23 @@ void forward(const at::Tensor& x) {
 // help: `a backslash`
 #define SUM(s, n)
 for (int i = 0; i < n; ++i) s += i;  // <-
+
+//// dependent template call
+// help: `box.template data<T>`
+struct Box {
+  template <class T> const T* data() const { return nullptr; }
+};
+template <class B, class T>
+T first(const B& box, int i) {
+  const T* p = box.data<T>();  // <-
+  return p[i];
+}
+float forward(const Box& b) { return first<Box, float>(b, 0); }
+
+//// typedef the wrong way round
+// help: `typedef float real`
+typedef real float;  // <-
+float forward(const float* x) {
+  real v = x[0];
+  return v;
+}
