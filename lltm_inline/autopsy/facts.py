@@ -277,23 +277,20 @@ Test = Callable[[Facts], object]
 
 @dataclass(frozen=True)
 class Rule:
-    """A sentence, or who writes it, and when it is the one to say."""
+    """When a sentence is the one to say; and the sentence, who writes it, or a table of rules that has it."""
 
     applies: Test
-    sentence: str | Callable[[Facts], str]
+    sentence: str | Callable[[Facts], str] | Sequence[Rule]
 
     def __call__(self, facts: Facts) -> str:
-        return self.sentence if isinstance(self.sentence, str) else self.sentence(facts)
+        if isinstance(self.sentence, str):
+            return self.sentence
+        return self.sentence(facts) if callable(self.sentence) else first(self.sentence, facts)
 
 
 def first(rules: Sequence[Rule], facts: Facts) -> str:
     """Return the sentence of the first rule that applies, or nothing."""
     return next((rule(facts) for rule in rules if rule.applies(facts)), "")
-
-
-def among(rules: Sequence[Rule]) -> Callable[[Facts], str]:
-    """Make a table the sentence of a rule in another table."""
-    return lambda facts: first(rules, facts)
 
 
 def always(facts: Facts) -> bool:
@@ -316,21 +313,6 @@ def prints(pattern: str) -> Test:
     return lambda facts: facts.signal == "SIGABRT" and re.search(pattern, facts.last_words)
 
 
-def has(pattern: str) -> Test:
-    """Apply where the pattern stands in the code of the user's texts."""
-    return lambda facts: facts.has(pattern)
-
-
-def near(pattern: str) -> Test:
-    """Apply where the pattern stands close to where it happened."""
-    return lambda facts: facts.near(pattern)
-
-
 def in_any(*names: str) -> Test:
     """Apply where the worker was in one of these functions of the C library."""
     return lambda facts: not set(names).isdisjoint(facts.calls)
-
-
-def both(*tests: Test) -> Test:
-    """Apply where all of the tests do."""
-    return lambda facts: all(test(facts) for test in tests)

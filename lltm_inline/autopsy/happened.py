@@ -120,14 +120,6 @@ def _address(facts: Facts) -> str:
     return f"it {verb} address {facts.address:#x}, which belongs to no tensor"
 
 
-def _jump(facts: Facts) -> str:
-    return (
-        f"it calls a function at address {facts.address:#x}, where none is"
-        if facts.address is not None
-        else ("it calls a function where none is")
-    )
-
-
 def _overflow(facts: Facts) -> str:
     names = [place.function for place in facts.places if place.function]
     often = [name for name in dict.fromkeys(names) if names.count(name) > 2]
@@ -165,7 +157,11 @@ _DETAILS = (
     Rule(lambda f: f.called_exit, lambda f: f"it calls {_exit(f)}"),
     Rule(ended("timeout"), _time),
     Rule(lambda f: f.overflow, _overflow),
-    Rule(lambda f: f.jump, _jump),
+    Rule(
+        lambda f: f.jump and f.address is not None,
+        lambda f: f"it calls a function at address {f.address:#x}, where none is",
+    ),
+    Rule(lambda f: f.jump, "it calls a function where none is"),
     Rule(lambda f: f.reach, _reach),
     Rule(
         lambda f: f.refused,

@@ -129,8 +129,8 @@ def _with_replay(crash: Crash, again: Crash) -> Crash:
         return replace(again, output=crash.output, seconds=crash.seconds)
     where = f"in {again.step}, " if crash.step not in ("", again.step) else ""
     detail = f"run again between guard pages, {where}{again.detail}"
-    first = {"what": crash.what, "step": crash.step or again.step, "output": crash.output, "seconds": crash.seconds}
-    return replace(again, detail=detail, **first)
+    seen = replace(again, detail=detail, output=crash.output, seconds=crash.seconds)
+    return replace(seen, what=crash.what, step=crash.step or again.step)
 
 
 def _with_findings(crash: Crash, found: Sequence[Finding]) -> Crash:

@@ -59,7 +59,7 @@ class Rules:
         error in a header.
         """
         for name, part in self._parts.items():
-            text = re.sub(rf"(?<![A-Z_]){name}(?![A-Z_])", lambda _, part=part: part, text)
+            text = part.join(re.split(rf"(?<![A-Z_]){name}(?![A-Z_])", text))
         for patterns, cures in re.findall(r"((?:^\S.*\n)+)((?:^ .*\n)+)", text, re.MULTILINE):
             for where, sentence in re.findall(r"((?:^  (?! ).*\n)*)((?:^    .*\n)+)", cures, re.MULTILINE):
                 asked = [tuple(line.split(maxsplit=1)) for line in where.splitlines()]
