@@ -217,15 +217,6 @@ def _no_match(match: re.Match[str], record: Record) -> str:
     ):
         told = "" if left[1].startswith("_") else f"'s {left[1]}"
         return f"The arguments do not tell the template{told}: name it, {name}<...>(...)."
-    if re.search(
-        r"invalid explicitly-specified|usable in a constant|wrong number of template arg|type/value mismatch", said
-    ):
-        return (
-            f"'{name}' does not take what stands between < and > here: for a typename a type, for an int a number that is "
-            f"known when the text is compiled."
-        )
-    if "expects an lvalue for" in said:
-        return "The function may change what it is given, and this is no variable: put it into one first, or take it as const ...&."
     return ""
 
 
@@ -257,6 +248,12 @@ def _hidden(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
+no match(?:ing function)? for call to '?(?:[\w:]+::)?(\w+)
+  said invalid explicitly-specified|usable in a constant|wrong number of template arg|type/value mismatch
+    'NAME' does not take what stands between < and > here: for a typename a type, for an int a number that is known when the
+    text is compiled.
+  said expects an lvalue for
+    The function may change what it is given, and this is no variable: put it into one first, or take it as const ...&.
 cannot be used as a function|called object type .* is not a function
   in (?:\.|->)(\w+)\s*\(\s*\)
     '\1' is a value, not a method: take its ( ) away.
@@ -346,9 +343,7 @@ def _constant(match: re.Match[str], record: Record) -> str:
         if not re.search(r"passing 'const|not marked const", said):
             return ""
         return "A const at::Tensor& cannot be made another tensor: give the result a name of its own."
-    if "overloaded '" in record.message:
-        return ""
-    if "overloaded operator[]" in record.message:
+    if "overloaded '" in record.message or "overloaded operator[]" in record.message:
         return ""
     head = next((head for head in reversed(heads) if re.search(r"\)\s*const\s*$", head)), "")
     if head and ("member" in record.message or "this" in record.message):

@@ -250,13 +250,11 @@ LIMITS = _each({
     "min": "minimum MIN min_value",
 })  # fmt: skip
 #: Types of ATen that people write without `at::`.
-AT_TYPES = frozenset(
-    _names(
-        "Tensor TensorOptions ScalarType IntArrayRef ArrayRef TensorAccessor Scalar kFloat kDouble kCPU kCUDA "
-        "kHalf kBFloat16 kInt kLong kShort kByte kChar kBool kStrided Device DeviceType MemoryFormat Half BFloat16 TensorList "
-        "PackedTensorAccessor32 PackedTensorAccessor64 RestrictPtrTraits parallel_for"
-    )
-)
+AT_TYPES = frozenset(_names(
+    "Tensor TensorOptions ScalarType IntArrayRef ArrayRef TensorAccessor Scalar kFloat kDouble kCPU kCUDA kHalf kBFloat16 kInt"
+    " kLong kShort kByte kChar kBool kStrided Device DeviceType MemoryFormat Half BFloat16 TensorList PackedTensorAccessor32"
+    " PackedTensorAccessor64 RestrictPtrTraits parallel_for"
+))  # fmt: skip
 #: Header of a name in at or c10 that is none of ATen/ops.
 AT_HEADERS = _each({
     "ATen/Parallel.h": "parallel_for parallel_reduce get_num_threads get_thread_num set_num_threads in_parallel_region",

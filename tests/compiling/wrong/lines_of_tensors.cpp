@@ -66,3 +66,29 @@ void fills(float* p) { } void hands_pointer(const at::Tensor& x) { fills(x.const
 void fills_of_const(const float* p) { auto f = [](float* q) { q[0] = 1; }; f(p); }  // help: const
 void index_of_sum(double d) { (d + 1)[0]; }  // help: Only arrays, pointers and accessors
 at::Tensor two_too_many(at::Tensor x) { return x.sigmoid(1, 2); }  // help: takes no arguments
+at::Tensor filled(at::Tensor x) { return x.fill_("a"); }  // help: A text is no tensor
+void kept_as(float k) { std::function<float(float)> f = [](const char* a) { return a; }; }  // help: other types than this std::function
+void may_be_none(std::optional<double> s) { double v = s; }  // help: x.has_value()
+at::Tensor of_vector(std::vector<float> v) { return v; }  // help: at::tensor(v, x.options())
+at::Tensor of_int(at::Tensor x) { return x.reshape(std::vector<int>{2, 3}); }  // help: Extents are int64_t
+void of_whole(std::vector<float> v) { fills(v); }  // help: v.data()
+void of_rows() { float a[2][3]; float* p = a; }  // help: &a[0][0]
+float of_iterator(std::vector<float> v) { float m = std::max_element(v.begin(), v.end()); return m; }  // help: *it is the value
+void of_pair(float x) { std::pair<float, int> p = x; }  // help: Its values stand in braces
+void of_text(float x) { std::string s = x; }  // help: std::to_string
+std::vector<at::Tensor> of_one(at::Tensor x) { return x; }  // help: Braces make a list
+void of_accessor(at::Tensor x) { float* p = x.accessor<float, 1>(); }  // help: An accessor is no pointer
+at::Tensor of_scalar(at::Scalar s) { return s; }  // help: at::scalar_tensor(s, x.options())
+at::Tensor of_nothing() { return nullptr; }  // help: No tensor is at::Tensor()
+void of_letter() { char c = "a"; }  // help: single quotes
+float half_of(float x) { return x / 2; } void of_function() { float v = half_of; }  // help: is not called
+bool is_there(at::Tensor x) { return x == nullptr; }  // help: x.defined()
+bool on_gpu(at::Tensor x) { return x.device() == "cuda"; }  // help: x.is_cuda()
+std::string with_shape(at::Tensor x) { return "shape: " + x.sizes(); }  // help: x.numel()
+float two_axes(at::Tensor x) { auto a = x.accessor<float, 2>(); return a[0] + 1; }  // help: more dimensions
+void doubled_all(std::vector<float> v) { v * 2; }  // help: no arithmetic
+void rule() { "-" * 3; }  // help: std::string(3, '-')
+void joined(std::string s, float x) { s = s + x; }  // help: std::to_string
+bool either(float a, float b) { return a | b; }  // help: combined by ||
+float halved(float x) { return x >> 1; }  // help: and / divides
+float hidden_by(std::vector<float> v) { auto p = v.begin(); return p * 2; }  // help: *it is the value
