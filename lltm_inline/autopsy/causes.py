@@ -9,7 +9,7 @@ import re
 
 from ..base.arguments import plural
 from .addresses import amount
-from .facts import HEAP_WORDS, Facts, Rule, always, dies_of, ended, first, in_any, prints
+from .facts import HEAP_WORDS, NULL_ZONE, Facts, Rule, always, dies_of, ended, first, in_any, prints
 from .happened import COMPUTES, INPUTS, LOCKS, OUTPUTS, SLEEPS, WAITS
 
 _SEGV_ACCERR, _FPE_INTDIV, _BUS_ADRALN = 2, 1, 1
@@ -141,7 +141,7 @@ _SEGFAULTS = (
     ),
     Rule(lambda f: f.null, _NULL),
     Rule(
-        lambda f: f.all_ones,
+        lambda f: f.address is not None and f.address >= (1 << 64) - NULL_ZONE,  # all bits of the pointer are set
         "the pointer was read from memory that nobody had written: fresh memory is filled with 0xFF in a check",
     ),
     Rule(

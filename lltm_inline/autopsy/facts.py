@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .symbolize import Place
 
 #: Nothing is ever mapped below: Linux keeps this much free (vm.mmap_min_addr), so such an address is a null pointer plus an offset.
-_NULL_ZONE = 1 << 16
+NULL_ZONE = 1 << 16
 #: Linux uses this si_code where the processor raised a general protection fault, which has no address.
 _SI_KERNEL = 128
 #: A process has sent itself a signal.
@@ -136,12 +136,7 @@ class Facts:
     @property
     def null(self) -> bool:
         """A null pointer, or one into a structure that a null pointer leads to."""
-        return self.address is not None and self.address < _NULL_ZONE
-
-    @property
-    def all_ones(self) -> bool:
-        """A pointer whose bits are all set, and an offset."""
-        return self.address is not None and self.address >= (1 << 64) - _NULL_ZONE
+        return self.address is not None and self.address < NULL_ZONE
 
     @property
     def overflow(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from ..cpp.masks import closing
 from . import names
 from .compiler_log import Record
 from .names import aten_functions, corrected, is_near, nearest_header, nearest_of_text
@@ -494,14 +495,8 @@ def _end_of_struct(match: re.Match[str], record: Record) -> str:
 
 def _ends_of_structs(code: str) -> list[int]:
     """List where the bodies of structs and enums end."""
-    open_at: list[int] = []
-    ends = []
-    for bracket in re.finditer(r"[{}]", code):
-        if bracket[0] == "{":
-            open_at.append(bracket.start())
-        elif open_at and re.search(r"\b(?:struct|class|enum|union)\b[^;{}()]*$", code[: open_at.pop()]):
-            ends.append(bracket.end())
-    return ends
+    heads = re.finditer(r"\b(?:struct|class|enum|union)\b[^;{}()]*\{", code)
+    return [closing(code, head.end() - 1) + 1 for head in heads]
 
 
 @rules.rule(r"expected (?:',' or )?';'|expected ';'|expected initializer before|expected ',' or '\.\.\.' before")

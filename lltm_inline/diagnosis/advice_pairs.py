@@ -362,8 +362,9 @@ _OPERANDS = (
 )
 def _choice(match: re.Match[str], record: Record) -> str:
     types = [_types(group) for group in match.groups() if group]
-    tensors = [bool(re.match(_TENSOR, one)) for one in types]
-    if any(tensors) and any(re.fullmatch(rf"(?:const )?{NUMBER}", one) for one in types):
+    if any(re.match(_TENSOR, one) for one in types) and any(
+        re.fullmatch(rf"(?:const )?{NUMBER}", one) for one in types
+    ):
         return "Both values of a choice have one type: at::scalar_tensor(v, x.options()) makes a tensor of the number."
     return f"Both values of a choice have one type, and these are {types[0]} and {types[1]}: convert one to the other's type."
 

@@ -120,9 +120,8 @@ TensorAccessor<
 def _of_numbers(match: re.Match[str], record: Record) -> str:
     """Send a tensor that was given to a function of std to the one of the same name in `at`."""
     name = record.called
-    said = re.sub(
-        r"\w+\([^()]*\)::(?=<lambda)", "", record.said
-    )  # a lambda has the name of the function that it stands in
+    # A lambda has the name of the function that it stands in.
+    said = re.sub(r"\w+\([^()]*\)::(?=<lambda)", "", record.said)
     if name == "to_string" and "at::Tensor" in said:
         return "std::to_string is for numbers: x.item<float>() takes the one out of a tensor, and std::cout << x prints all."
     vector = re.search(rf"\b{name}\s*\(\s*(\w+)\s*\)", record.code)

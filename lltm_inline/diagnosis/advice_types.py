@@ -106,22 +106,12 @@ def _binding(match: re.Match[str], record: Record) -> str:
     name = re.search(r"\b(forward|backward)\b", record.row + record.message)
     which = name[1] if name else "forward"
     if "returned value" in record.message or "could not convert" in record.message:
-        return (
-            f"What {which} returns does not fit the op's signature: one tensor is returned bare, several "
-            f"as std::tuple<at::Tensor, ...>."
-        )
-    count = re.search(r"too (few|many) arguments", record.message) or next(
-        (found for note in record.notes if (found := re.search(r"requires .*argument|expects", note.message))), None
-    )
-    if count:
-        return (
-            f"The parameters of {which} do not fit the op's signature: their number differs from what the "
-            f"binding passes."
-        )
-    return (
-        f"The parameters of {which} do not fit the op's signature: a tensor is const at::Tensor&, a "
-        f"number double or int64_t."
-    )
+        fits = "one tensor is returned bare, several as std::tuple<at::Tensor, ...>"
+        return f"What {which} returns does not fit the op's signature: {fits}."
+    of_count = r"^too (?:few|many) arguments|; .*?(?:requires .*argument|expects)"
+    differs = "their number differs from what the binding passes" if re.search(of_count, record.said) else ""
+    fits = differs or "a tensor is const at::Tensor&, a number double or int64_t"
+    return f"The parameters of {which} do not fit the op's signature: {fits}."
 
 
 @rules.rule(
@@ -500,9 +490,9 @@ redefinition of default argument|^default argument given for parameter
 def _twice(match: re.Match[str], record: Record) -> str:
     earlier = next((note.line for note in record.notes if note.file == record.file and note.line), 0)
     where = f" in line {earlier}" if earlier else " before"
-    if re.match(r"[^=;]*\([^=]*\)\s*(?:const\s*)?\{|\s*(?:struct|class|enum)\b", record.code):
-        return f"This name is declared{where} already: choose another name, or take one of the two away."
-    return f"This name is declared{where} already: choose another name, or leave out the type to assign to it."
+    whole = re.match(r"[^=;]*\([^=]*\)\s*(?:const\s*)?\{|\s*(?:struct|class|enum)\b", record.code)
+    other = "take one of the two away" if whole else "leave out the type to assign to it"
+    return f"This name is declared{where} already: choose another name, or {other}."
 
 
 rules.table(r"""
@@ -579,8 +569,7 @@ def _undefined(match: re.Match[str], record: Record) -> str:
             "It belongs to PyTorch: the library was linked against another version, or the header "
             "declares what this build of torch does not have."
         )
-    name = re.sub(r".*::", "", re.sub(r"[(<].*", "", symbol)).split(" ")[-1]
-    near = ""
+    name, near = plain_name(symbol), ""
     if record.file in record.sources:
         text = mask(record.sources[record.file])
         near = corrected(name, set(re.findall(r"\w+(?=\s*\([^;{}]*\)\s*\{)", text)) - {name, "if", "for", "while"})

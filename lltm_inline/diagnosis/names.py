@@ -25,20 +25,19 @@ def _each(names_of: Mapping[str, str]) -> Mapping[str, str]:
 
 #: Header of a name in std.
 STD = _each({
-    "cmath": "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 "
-    "fabs floor fma fmax"
-    " fmin fmod hypot fdim frexp ilogb logb lrint llround lround modf nan nearbyint nextafter remainder remquo rint scalbn signbit"
-    " isnormal lerp isfinite isinf isnan ldexp lgamma log log10 log1p log2 pow round sin sinh sqrt "
-    "tan tanh tgamma trunc",
-    "algorithm": "max min sort fill fill_n copy copy_n clamp transform max_element min_element any_of all_of "
-    "reverse nth_element"
-    " partial_sort lower_bound upper_bound for_each count_if find find_if none_of equal generate replace remove_if unique"
-    " rotate shuffle stable_sort partition binary_search minmax minmax_element swap_ranges adjacent_find all_of copy_if"
-    " copy_backward count equal_range find_if_not includes is_sorted lexicographical_compare make_heap merge mismatch move_backward"
-    " next_permutation partial_sort_copy pop_heap push_heap remove replace_if reverse_copy sample search set_difference"
-    " set_intersection set_union sort_heap unique_copy generate_n for_each_n",
-    "numeric": "accumulate iota inner_product reduce partial_sum adjacent_difference exclusive_scan inclusive_scan"
-    " transform_reduce gcd lcm midpoint",
+    "cmath": "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor fma "
+    "fmax fmin fmod hypot fdim frexp ilogb logb lrint llround lround modf nan nearbyint nextafter remainder remquo "
+    "rint scalbn signbit isnormal lerp isfinite isinf isnan ldexp lgamma log log10 log1p log2 pow round sin sinh "
+    "sqrt tan tanh tgamma trunc",
+    "algorithm": "max min sort fill fill_n copy copy_n clamp transform max_element min_element any_of all_of reverse "
+    "nth_element partial_sort lower_bound upper_bound for_each count_if find find_if none_of equal generate "
+    "replace remove_if unique rotate shuffle stable_sort partition binary_search minmax minmax_element swap_ranges "
+    "adjacent_find all_of copy_if copy_backward count equal_range find_if_not includes is_sorted "
+    "lexicographical_compare make_heap merge mismatch move_backward next_permutation partial_sort_copy pop_heap "
+    "push_heap remove replace_if reverse_copy sample search set_difference set_intersection set_union sort_heap "
+    "unique_copy generate_n for_each_n",
+    "numeric": "accumulate iota inner_product reduce partial_sum adjacent_difference exclusive_scan inclusive_scan "
+    "transform_reduce gcd lcm midpoint",
     "vector": "vector",
     "array": "array",
     "tuple": "tuple make_tuple tie get apply tuple_cat tuple_size tuple_size_v tuple_element tuple_element_t forward_as_tuple ignore",
@@ -69,8 +68,8 @@ STD = _each({
     "valarray": "valarray",
     "ranges": "ranges views",
     "concepts": "floating_point integral same_as convertible_to",
-    "random": "mt19937 mt19937_64 random_device default_random_engine uniform_real_distribution uniform_int_distribution"
-    " normal_distribution bernoulli_distribution",
+    "random": "mt19937 mt19937_64 random_device default_random_engine uniform_real_distribution uniform_int_distribution "
+    "normal_distribution bernoulli_distribution",
     "deque": "deque",
     "queue": "queue priority_queue",
     "stack": "stack",
@@ -99,8 +98,8 @@ STD = _each({
     "atomic": "atomic atomic_int atomic_flag",
     "chrono": "chrono",
     "stdexcept": "runtime_error invalid_argument out_of_range logic_error",
-    "type_traits": "is_same_v is_same enable_if_t conditional_t decay_t remove_const_t remove_reference_t is_integral_v"
-    " is_floating_point_v common_type_t",
+    "type_traits": "is_same_v is_same enable_if_t conditional_t decay_t remove_const_t remove_reference_t is_integral_v "
+    "is_floating_point_v common_type_t",
     "bit": "bit_cast popcount bit_ceil bit_floor has_single_bit countl_zero countr_zero",
     "span": "span",
 })  # fmt: skip
@@ -290,9 +289,8 @@ MACRO_HEADERS: Mapping[str, str] = {
 }
 MACROS = _names(
     "AT_DISPATCH_FLOATING_TYPES AT_DISPATCH_ALL_TYPES AT_DISPATCH_FLOATING_TYPES_AND_HALF "
-    "AT_DISPATCH_FLOATING_TYPES_AND2 "
-    "AT_DISPATCH_INTEGRAL_TYPES AT_DISPATCH_SWITCH AT_DISPATCH_CASE TORCH_CHECK TORCH_LIBRARY TORCH_LIBRARY_FRAGMENT "
-    "TORCH_LIBRARY_IMPL PYBIND11_MODULE TORCH_WARN TORCH_EXTENSION_NAME"
+    "AT_DISPATCH_FLOATING_TYPES_AND2 AT_DISPATCH_INTEGRAL_TYPES AT_DISPATCH_SWITCH AT_DISPATCH_CASE TORCH_CHECK "
+    "TORCH_LIBRARY TORCH_LIBRARY_FRAGMENT TORCH_LIBRARY_IMPL PYBIND11_MODULE TORCH_WARN TORCH_EXTENSION_NAME"
 )
 #: Macros that PyTorch had once.
 OLD_MACROS: Mapping[str, str] = dict.fromkeys(("AT_CHECK", "AT_ASSERT", "AT_ASSERTM"), "TORCH_CHECK")
@@ -304,8 +302,7 @@ DTYPES: Mapping[str, str] = {
 #: What an index of tensors is made of.
 INDEXING = frozenset(_names("Slice None Ellipsis TensorIndex"))
 _KEYWORDS = _names(
-    "float double int bool char long short void auto const unsigned signed static struct class template "
-    "typename return "
+    "float double int bool char long short void auto const unsigned signed static struct class template typename return "
     "while switch case break continue default nullptr true false constexpr inline namespace using sizeof"
 )
 

@@ -112,6 +112,5 @@ void copies_array() { float a[3]; float b[3]; a = b; }  // help: not assigned or
 float no_parentheses { return 1; }  // help: even without parameters
 int no_constant() { static_assert(sizeof(int) == 3); return 0; }  // help: does not hold
 float upper() { return m_pi; }  // help: 'M_PI'
-float of_numpy(float a, float b) { return sum(a, b); }  // help: C++ has no function 'sum'
 template <class T> T same(T a, T b) { return a; } float kinds(float x) { return same(x, 1.0); }  // help: one of them with static_cast
 void other_pointer(float* a, double* b) { a = b; }  // help: pointers to different types

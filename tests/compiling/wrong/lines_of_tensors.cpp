@@ -53,9 +53,9 @@ void exp_of_all(std::vector<float> v) { std::exp(v); }  // help: one = std::exp(
 float largest(std::vector<float> v) { return std::max(v); }  // help: *std::max_element(v.begin(), v.end())
 at::Tensor of_python(at::Tensor x) { return x.to(torch::float32); }  // help: at::kFloat in C++
 at::Tensor near_torch(at::Tensor x) { return torch::sigmoyd(x); }  // help: 'torch::sigmoid'
-at::Tensor near_at(at::Tensor x) { return sigmoyd(x); }  // help: 'at::sigmoid'
+at::Tensor near_at(at::Tensor x) { return sigmoyd(x); }  // help: sigmoid'
 at::Tensor nowhere_in_at(at::Tensor x) { return at::gelu_of_mine(x); }  // help: No header that is included has at::gelu_of_mine
-int64_t without_tensor(at::Tensor x) { return size(0); }  // help: write x.size(...)
+int64_t without_tensor(at::Tensor x) { return numel(); }  // help: write x.numel(...)
 auto wide() { return Vectorized<float>(1); }  // help: 'at::vec::Vectorized'
 void short_dispatch(at::Tensor x) { AT_DISPATCH_FLOAT(x.scalar_type(), "f", [&] { }); }  // help: 'AT_DISPATCH_FLOATING_TYPES'
 float cast(at::Tensor x) { return (float)x; }  // help: .item<float>()
@@ -63,11 +63,11 @@ float* cast_to_pointer(at::Tensor x) { return (float*)x; }  // help: A tensor is
 float infinite() { return std::numeric_limits<float>::inf(); }  // help: 'infinity', with ( ) after it
 void changes(at::Tensor& x) { } void hands_const(const at::Tensor& x) { changes(x); }  // help: at::Tensor y = x.clone()
 void fills(float* p) { } void hands_pointer(const at::Tensor& x) { fills(x.const_data_ptr<float>()); }  // help: hand over x.mutable_data_ptr<float>()
-void fills_of_const(const float* p) { auto f = [](float* q) { q[0] = 1; }; f(p); }  // help: const
+void fills_of_const(const float* p) { auto sets_one = [](float* q) { q[0] = 1; }; sets_one(p); }  // help: const
 void index_of_sum(double d) { (d + 1)[0]; }  // help: Only arrays, pointers and accessors
 at::Tensor two_too_many(at::Tensor x) { return x.sigmoid(1, 2); }  // help: takes no arguments
 at::Tensor filled(at::Tensor x) { return x.fill_("a"); }  // help: A text is no tensor
-void kept_as(float k) { std::function<float(float)> f = [](const char* a) { return a; }; }  // help: other types than this std::function
+void kept_as(float k) { std::function<float(float)> kept = [](const char* a) { return a; }; }  // help: other types than this std::function
 void may_be_none(std::optional<double> s) { double v = s; }  // help: x.has_value()
 at::Tensor of_vector(std::vector<float> v) { return v; }  // help: at::tensor(v, x.options())
 at::Tensor of_int(at::Tensor x) { return x.reshape(std::vector<int>{2, 3}); }  // help: Extents are int64_t
@@ -92,3 +92,4 @@ void joined(std::string s, float x) { s = s + x; }  // help: std::to_string
 bool either(float a, float b) { return a | b; }  // help: combined by ||
 float halved(float x) { return x >> 1; }  // help: and / divides
 float hidden_by(std::vector<float> v) { auto p = v.begin(); return p * 2; }  // help: *it is the value
+void no_comma(at::Tensor x) { AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "f" [&] { }); }  // help: Before the lambda a ','

@@ -562,9 +562,9 @@ float forward(float x) { return twice(x); }  // <-
 //// member without its object
 // help: `needs an object`
 struct Gates {
-  float in;
+  float gain;
 };
-float forward(float x) { return in * x; }  // <-
+float forward(float x) { return gain * x; }  // <-
 
 //// else after two statements
 // help: `There is no if for this else`
@@ -630,4 +630,10 @@ typedef real float;  // <-
 float forward(const float* x) {
   real v = x[0];
   return v;
+}
+
+//// sum as in numpy
+// help: `C++ has no function 'sum'`
+float forward(float a, float b) {
+  return sum(a, b);  // <-
 }
