@@ -127,12 +127,8 @@ rules.table(r"""
 
 @rules.rule(r"invalid preprocessing directive|unrecognized preprocessing directive")
 def _hash(match: re.Match[str], record: Record) -> str:
-    found = re.match(r"\s*#\s*(\w+)", record.row)
-    near = (
-        {"elseif": "elif", "elsif": "elif", "import": "include"}.get(found[1]) or corrected(found[1], _DIRECTIVES)
-        if found
-        else ""
-    )
+    word = next(iter(re.findall(r"\w+", record.row)), "")
+    near = {"elseif": "elif", "elsif": "elif", "import": "include"}.get(word) or corrected(word, _DIRECTIVES)
     return f"Did you mean #{near}?" if near else "A comment begins with //; a # begins an instruction such as #include."
 
 

@@ -65,11 +65,9 @@ def _no_header(match: re.Match[str], record: Record) -> str:
     near = nearest_header(header)
     if not near and "cuda" in header.lower() and "__global__" not in record.text:
         return "This header comes with CUDA, which this build does not have: keep it out of the cpp text."
-    return (
-        f"Did you mean #include <{near}>?"
-        if near
-        else f"The compiler finds no header of this name: check the spelling of #include <{header}>."
-    )
+    if near:
+        return f"Did you mean #include <{near}>?"
+    return f"The compiler finds no header of this name: check the spelling of #include <{header}>."
 
 
 # Names

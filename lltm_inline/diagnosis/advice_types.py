@@ -9,7 +9,7 @@ from .advice_pairs import ARGUMENT, NO_TENSOR, NUMBER, candidates, declared_as, 
 from .compiler_log import Record, plain_name
 from .names import STD, arguments, aten_functions, corrected, count_arguments, is_near, split_arguments
 from .rules import Rules, without_aka
-from .source_text import declarations, definition, heads_around, is_pointer, mask, offset_of, position
+from .source_text import declarations, definition, heads_around, mask, offset_of, position
 
 rules = Rules()
 
@@ -55,33 +55,21 @@ def _template_arguments(match: re.Match[str], record: Record) -> str:
     return ""
 
 
-@rules.rule(r"std::vector<|no viable overloaded '[-+*/]?='")
-def _made_vector(match: re.Match[str], record: Record) -> str:
-    """Tell of a vector that is made with the wrong brackets, or of the wrong values."""
-    if range_ := re.search(r"std::vector<[^<>;]*>\s+(\w+)\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)", record.code):
-        name, start, length = range_.groups()
-        return (
-            f"The values of a vector are given by begin and end: {name}({start}, {start} + {length})."
-            if is_pointer(record.text, start)
-            else ""
-        )
-    if re.search(r"no matching (?:constructor|function)", match.string):
-        rows = re.search(r"<\s*(std::vector<[^;]*>)\s*>\s*(\w+)\s*\(\s*([^,()]+),\s*([^,()]+)\)", record.code)
-        return (
-            f"{rows[3]} rows of {rows[4]} values each are {rows[2]}({rows[3]}, {rows[1]}({rows[4]}))." if rows else ""
-        )
-    code = mask(record.text)
-    whole = re.search(r"(\w+)\s*[-+*/]=", record.code)
-    if whole and re.search(rf"\bstd::vector<[^;(){{}}]*>&?\s+{whole[1]}\b", code):
-        return f"A vector has no arithmetic: go through its elements, for (auto& one : {whole[1]}) one += ..."
-    for found in re.finditer(r"(std::vector<[^;={}]*>)\s+(\w+)\s*\[([^;\[\]]+)\]\s*;", code):
-        if re.search(rf"\b{found[2]}\s*(?:\.|\[[^\[\]]*\]\s*[-+*/]?=)", record.code):
-            line = position(code, found.start())[0]
-            return f"The [ ] of line {line} make an array of vectors: one with {found[3]} values is {found[1]} {found[2]}({found[3]})."
-    return ""
-
-
 rules.table(r"""
+std::vector<|no viable overloaded '[-+*/]?='
+  in std::vector<[^<>;]*>\s+(\w+)\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)
+  text [\w>]\s*\*\s*(?:const\s+|__restrict__\s+)?%2\b\s*[,;=)]
+    The values of a vector are given by begin and end: \1(\2, \2 + \3).
+no matching (?:constructor|function).*std::vector<
+  in <\s*(std::vector<[^;]*>)\s*>\s*(\w+)\s*\(\s*([^,()]+),\s*([^,()]+)\)
+    \3 rows of \4 values each are \2(\3, \1(\4)).
+std::vector<|no viable overloaded '[-+*/]?='
+  in (\w+)\s*[-+*/]=
+  text \bstd::vector<[^;(){}]*>&?\s+%1\b
+    A vector has no arithmetic: go through its elements, for (auto& one : \1) one += ...
+  text (std::vector<[^;={}]*>)\s+(\w+)\s*\[([^;\[\]]+)\]\s*;
+  in \b%2\s*(?:\.|\[[^\[\]]*\]\s*[-+*/]?=)
+    The [ ] with which '\2' is declared make an array of vectors: one with \3 values is \1 \2(\3).
 DeprecatedTypeProperties|'type' is deprecated|::type\(\) const' is deprecated
   in (\w+)\.type\(\)
     Write \1.scalar_type() in place of \1.type().
@@ -518,23 +506,18 @@ _OPENMP = re.findall(
 )
 
 
-@rules.rule(r"ignoring '?#pragma (\w+)|unknown pragma ignored")
+@rules.rule(r"ignoring '?#pragma|unknown pragma ignored")
 def _pragma(match: re.Match[str], record: Record) -> str:
-    found = re.match(r"\s*#\s*pragma\s+(\w+)", record.row)
-    name = found[1] if found else match[1] or ""
+    name, directive = [*re.findall(r"\w+", record.row.partition("pragma")[2]), "", ""][:2]
+    if name == "omp" and directive not in _OPENMP and (near := corrected(directive, _OPENMP)):
+        return f"Did you mean #pragma omp {near}?"
     if name == "omp":
-        directive = re.match(r"\s*#\s*pragma\s+omp\s+(\w+)", record.row)
-        near = corrected(directive[1], _OPENMP) if directive and directive[1] not in _OPENMP else ""
-        if near:
-            return f"Did you mean #pragma omp {near}?"
         return "OpenMP is off, so this loop stays serial: add -fopenmp to the flags."
     if name in _OPENMP:
         return f"Did you mean #pragma omp {name}?"
-    return (
-        "Did you mean #pragma omp?"
-        if is_near(name, "omp") or sorted(name) == sorted("omp")
-        else "The compiler does not know it: check its spelling."
-    )
+    if is_near(name, "omp") or sorted(name) == sorted("omp"):
+        return "Did you mean #pragma omp?"
+    return "The compiler does not know it: check its spelling."
 
 
 rules.table(r"""

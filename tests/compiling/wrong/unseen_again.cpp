@@ -165,7 +165,7 @@ include <vector>  // <-
 float forward(float x) { return x; }
 
 //// vector with brackets
-// help: `The [ ] of line 6` `row(n)`
+// help: `with which 'row' is declared` `row(n)`
 
 #include <vector>
 void forward(const float* x, float* y, int n) {
