@@ -104,7 +104,7 @@ _NULL = (
         ),
     ),
     Rule(
-        lambda f: f.step == "backward" and f.has(r"data_ptr"),
+        lambda f: f.died.state.step == "backward" and f.has(r"data_ptr"),
         "the pointer was never set, or is that of an undefined tensor: test wanted[...] before a gradient is "
         "written, and .defined() where a tensor may be missing",
     ),
@@ -113,12 +113,12 @@ _NULL = (
 
 _SEGFAULTS = (
     Rule(
-        lambda f: f.overflow,
+        lambda f: f.fault and f.fault.overflow,
         "a function calls itself without end, or a local array is larger than the stack: end the recursion, and put "
         "large arrays into a tensor or a std::vector",
     ),
     Rule(
-        lambda f: f.jump,
+        lambda f: f.fault and f.fault.jump,
         "a pointer to a function was never set or was overwritten, or a local array was written past its end, where "
         "the address to return to is",
     ),
@@ -303,9 +303,9 @@ _SIGNALS = (
         "somebody outside ended it: the system's out-of-memory killer (dmesg tells), a limit of the job, or a "
         "person; the next call has a new worker",
     ),
-    Rule(lambda f: f.step == "load", _LOADING),
+    Rule(lambda f: f.died.state.step == "load", _LOADING),
     Rule(
-        lambda f: not f.step,
+        lambda f: not f.died.state.step,
         "it happened between two calls, in code that was right before: an earlier call wrote where it must not, and "
         "destroyed what others keep in memory; see the section `safety` of li.check",
     ),
@@ -316,7 +316,7 @@ _SIGNALS = (
 )
 
 _EXITS = (
-    Rule(lambda f: f.step == "load", _LOADING),
+    Rule(lambda f: f.died.state.step == "load", _LOADING),
     Rule(lambda f: f.called_exit, lambda f: f"the text ends the process with exit(){f.called('exit')}: {_EXCEPTION}"),
     Rule(
         always,
@@ -328,7 +328,7 @@ _EXITS = (
 )
 
 _TIMEOUTS = (
-    Rule(lambda f: f.step == "load", _LOADING),
+    Rule(lambda f: f.died.state.step == "load", _LOADING),
     Rule(
         in_any(*LOCKS),
         "it waits without end for a lock or a thread: a mutex that is locked twice, two mutexes locked in "

@@ -85,11 +85,6 @@ class Facts:
         return self.died.evidence
 
     @property
-    def step(self) -> str:
-        """What it was doing; empty between two steps."""
-        return self.died.state.step
-
-    @property
     def kind(self) -> str:
         """How it ended (`Ending.kind`); a signal that was recorded counts more than what became of the process then."""
         recorded = self.evidence is not None and self.evidence.kind in ("signal", "terminate")
@@ -139,16 +134,6 @@ class Facts:
         return self.address is not None and self.address < NULL_ZONE
 
     @property
-    def overflow(self) -> bool:
-        """The stack is full."""
-        return bool(self.fault and self.fault.overflow)
-
-    @property
-    def jump(self) -> bool:
-        """A function was called where none is."""
-        return bool(self.fault and self.fault.jump)
-
-    @property
     def refused(self) -> bool:
         """The processor refused an address and does not say which."""
         return self.signal == "SIGSEGV" and self.fault is not None and self.address is None
@@ -178,7 +163,7 @@ class Facts:
     def helper_thread(self) -> bool:
         """It happened on another thread than the one that called the kernel; libraries are loaded on one of ours."""
         return (
-            self.step != "load"
+            self.died.state.step != "load"
             and self.evidence is not None
             and self.evidence.kind != "where"
             and not self.evidence.main_thread

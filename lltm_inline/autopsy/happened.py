@@ -156,12 +156,12 @@ def _assertion(facts: Facts) -> str:
 _DETAILS = (
     Rule(lambda f: f.called_exit, lambda f: f"it calls {_exit(f)}"),
     Rule(ended("timeout"), _time),
-    Rule(lambda f: f.overflow, _overflow),
+    Rule(lambda f: f.fault and f.fault.overflow, _overflow),
     Rule(
-        lambda f: f.jump and f.address is not None,
+        lambda f: f.fault and f.fault.jump and f.address is not None,
         lambda f: f"it calls a function at address {f.address:#x}, where none is",
     ),
-    Rule(lambda f: f.jump, "it calls a function where none is"),
+    Rule(lambda f: f.fault and f.fault.jump, "it calls a function where none is"),
     Rule(lambda f: f.reach, _reach),
     Rule(
         lambda f: f.refused,

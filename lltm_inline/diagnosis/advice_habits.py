@@ -487,14 +487,12 @@ def _private(match: re.Match[str], record: Record) -> str:
     return f"The members of a class are private: write public: before line {line}, or struct in place of class."
 
 
-@rules.rule(r"^jump to case label|cannot jump from switch statement|^transfer of control bypasses initialization")
+@rules.rule(r"^jump to case label|cannot jump from switch statement")
 def _jump_to_case(match: re.Match[str], record: Record) -> str:
     """Show the variable that a case declares without braces of its own."""
     passed = next((note for note in record.notes if re.search("crosses init|bypasses variable", note.message)), None)
     if passed and passed.file == record.file:
         record.line, record.column = passed.line, passed.column
-    elif said := re.search(r"declared at line (\d+)", record.message):
-        record.line, record.column = int(said[1]), 0
     return "The next case would see a variable of this one: put { } around the statements of the case that declares it."
 
 

@@ -320,8 +320,6 @@ def _misspelt(match: re.Match[str], record: Record) -> str:
         near = name.upper()
     if not near and record.called == name and ("at::" in text or "torch" in text):
         near = "at::" * bool(one := corrected(name, aten_functions())) + one
-    if not near and is_near(name, record.guess.rsplit("::", 1)[-1]):
-        near = record.guess
     return f"Did you mean '{'std::' * (near in names.STD and near not in words(text))}{near}'?" if near else ""
 
 
@@ -507,8 +505,6 @@ def _semicolon(match: re.Match[str], record: Record) -> str:
         return f"'{word[0]}' is Python: {names.PYTHON[word[0]]}."
     if "at end of" in record.message:
         return "A ';' is missing at the end of this statement."
-    if word and (cure := _capital(record)):
-        return cure
     if word and word[0] in ("return", "break", "continue", "if", "for", "while", "do", "switch", "case", "throw"):
         return f"A ';' is missing before '{word[0]}', where the statement before it ends."
     if word:

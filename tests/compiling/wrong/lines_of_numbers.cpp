@@ -114,3 +114,4 @@ int no_constant() { static_assert(sizeof(int) == 3); return 0; }  // help: does 
 float upper() { return m_pi; }  // help: 'M_PI'
 template <class T> T same(T a, T b) { return a; } float kinds(float x) { return same(x, 1.0); }  // help: one of them with static_cast
 void other_pointer(float* a, double* b) { a = b; }  // help: pointers to different types
+void checks(int n) { TORCH_CHECK(n > 0, "few"); }  // help: <c10/util/Exception.h>

@@ -93,3 +93,4 @@ bool either(float a, float b) { return a | b; }  // help: combined by ||
 float halved(float x) { return x >> 1; }  // help: and / divides
 float hidden_by(std::vector<float> v) { auto p = v.begin(); return p * 2; }  // help: *it is the value
 void no_comma(at::Tensor x) { AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "f" [&] { }); }  // help: Before the lambda a ','
+at::Tensor near_softplus(at::Tensor x) { return softpluss(x); }  // help: 'at::softplus'

@@ -637,3 +637,55 @@ float forward(const float* x) {
 float forward(float a, float b) {
   return sum(a, b);  // <-
 }
+
+//// header of no library
+// head: none
+// help: `finds no header of this name`
+#include <helpers_of_mine.h>  // <-
+
+//// pragma of a library that is not known
+// help: `does not know it`
+// warns: yes
+void forward(float* y, int n) {
+#pragma openmp parallel for  // <-
+  for (int i = 0; i < n; ++i) y[i] = 0;
+}
+
+//// order with one parameter
+// help: `must take 2 arguments`
+#include <algorithm>
+void forward(float* x, int n) {
+  std::sort(x, x + n, [](float a) { return a > 0; });  // <-
+}
+
+//// return out of a dispatch
+// head: tensors
+// help: `leaves the lambda of the dispatch alone`
+int64_t forward(const at::Tensor& x) {
+  return AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] {
+    if (x.dim() > 1) return 1.0f;
+    return scalar_t(0);  // <-
+  });
+}
+
+//// lambda of two types in a dispatch
+// head: tensors
+// help: `-> scalar_t`
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] {
+    auto sign = [](scalar_t v) {
+      if (v > 0) return 1.0;
+      return 0.0f;  // <-
+    };
+    x.mutable_data_ptr<scalar_t>()[0] = sign(1);
+  });
+}
+
+//// body under a misspelt name
+// stage: link
+// help: `Did you mean 'gaet', which has a body?`
+float gate(float z);
+float gaet(float z) { return z / 2; }
+float forward(float z) {
+  return gate(z);  // <-
+}
