@@ -97,7 +97,7 @@ def in_words_of_gcc(log: str, sources: Mapping[str, str]) -> str:
         if isinstance(item, str):
             lines.append(item)
             continue
-        follows = before is not None and (before.file, before.line) == (item.file, item.line)
+        follows = before and (before.file, before.line, before.severity) == (item.file, item.line, item.severity)
         if not (follows and "is undefined in device code" in item.message):  # said once already, as a forbidden call
             lines += _as_gcc(item, sources)
         before = item
