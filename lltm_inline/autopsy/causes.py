@@ -9,7 +9,7 @@ import re
 
 from ..base.arguments import plural
 from .addresses import amount
-from .facts import HEAP_WORDS, Facts, Rule, always, among, both, dies_of, ended, first, has, in_any, near, prints
+from .facts import HEAP_WORDS, NULL_ZONE, Facts, Rule, always, dies_of, ended, first, in_any, prints
 from .happened import COMPUTES, INPUTS, LOCKS, OUTPUTS, SLEEPS, WAITS
 
 _SEGV_ACCERR, _FPE_INTDIV, _BUS_ADRALN = 2, 1, 1
@@ -23,6 +23,8 @@ _HEAP = (
     "the heap's own data were overwritten: something wrote past the end or before the start of a block from malloc or "
     "new, perhaps in an earlier call; if the block belongs to a tensor, the section `safety` of li.check names the write"
 )
+#: How an allocation that failed is printed.
+_REFUSED = r"bad_alloc|[Cc]annot allocate|can't allocate|not enough memory"
 _SENDERS = ("raise", "kill", "pthread_kill", "tgkill")
 
 
@@ -66,13 +68,12 @@ _TENSORS = (
         "the tensor is empty, and its first element is used all the same: test numel() first",
     ),
     Rule(
-        both(_past, near(_VECTORS)),
+        lambda f: _past(f) and f.near(_VECTORS),
         "a whole vector is loaded or stored where fewer elements are left: handle the elements after the last whole "
         "vector separately",
     ),
     Rule(
-        both(_past, _loop_with_equals),
-        "the loop runs once too often: write < in place of <= in its test",
+        lambda f: _past(f) and _loop_with_equals(f), "the loop runs once too often: write < in place of <= in its test"
     ),
     Rule(
         lambda f: f.reach and f.reach.element == f.reach.count,
@@ -89,43 +90,39 @@ _TENSORS = (
         lambda f: f.reach and f.reach.before,
         "an index is below 0: i - 1 where i is 0, a loop that counts down too far, or a -1 that means none",
     ),
-    Rule(
-        always,
-        "the memory of this tensor may not be touched in this way",
-    ),
+    Rule(always, "the memory of this tensor may not be touched in this way"),
 )
 
 _NULL = (
     Rule(
-        lambda f: f.memory_is_short or f.has(r"\b(?:malloc|calloc|realloc|aligned_alloc)\s*\(|\bnothrow\b"),
+        lambda f: (
+            re.search(_REFUSED, f.died.output) or f.has(r"\b(?:malloc|calloc|realloc|aligned_alloc)\s*\(|\bnothrow\b")
+        ),
         lambda f: (
             f"an allocation has just failed, as no step may take more than {amount(f.limits.memory)}, and the null "
             "pointer that malloc() returned was used: ask for less, and test the pointer"
         ),
     ),
     Rule(
-        both(lambda f: f.step == "backward", has(r"data_ptr")),
+        lambda f: f.died.state.step == "backward" and f.has(r"data_ptr"),
         "the pointer was never set, or is that of an undefined tensor: test wanted[...] before a gradient is "
         "written, and .defined() where a tensor may be missing",
     ),
-    Rule(
-        always,
-        "the pointer was never set: it is nullptr, or that of a tensor that is undefined or has no elements",
-    ),
+    Rule(always, "the pointer was never set: it is nullptr, or that of a tensor that is undefined or has no elements"),
 )
 
 _SEGFAULTS = (
     Rule(
-        lambda f: f.overflow,
+        lambda f: f.fault and f.fault.overflow,
         "a function calls itself without end, or a local array is larger than the stack: end the recursion, and put "
         "large arrays into a tensor or a std::vector",
     ),
     Rule(
-        lambda f: f.jump,
+        lambda f: f.fault and f.fault.jump,
         "a pointer to a function was never set or was overwritten, or a local array was written past its end, where "
         "the address to return to is",
     ),
-    Rule(lambda f: f.reach, among(_TENSORS)),
+    Rule(lambda f: f.reach, _TENSORS),
     Rule(in_any(*_ALLOCATOR), _HEAP),
     Rule(
         lambda f: f.cuda_thread and not f.null,
@@ -133,7 +130,7 @@ _SEGFAULTS = (
         "size and the index",
     ),
     Rule(
-        both(lambda f: f.refused, near(_VECTORS)),
+        lambda f: f.refused and f.near(_VECTORS),
         "a vector is loaded or stored at an address that is not a multiple of its size: use the unaligned form "
         "(_mm256_loadu_ps, Vectorized::loadu)",
     ),
@@ -142,9 +139,9 @@ _SEGFAULTS = (
         "a pointer was never set or was overwritten, or a vector instruction met an address that is not a multiple "
         "of its size",
     ),
-    Rule(lambda f: f.null, among(_NULL)),
+    Rule(lambda f: f.null, _NULL),
     Rule(
-        lambda f: f.all_ones,
+        lambda f: f.address is not None and f.address >= (1 << 64) - NULL_ZONE,  # all bits of the pointer are set
         "the pointer was read from memory that nobody had written: fresh memory is filled with 0xFF in a check",
     ),
     Rule(
@@ -161,7 +158,7 @@ _SEGFAULTS = (
 
 _UNCAUGHT = (
     Rule(
-        lambda f: "pure virtual method called" in f.output,
+        lambda f: "pure virtual method called" in f.died.output,
         "a virtual function was called of an object that is not built yet, or not any more",
     ),
     Rule(
@@ -179,7 +176,7 @@ _UNCAUGHT = (
         "catch: join a thread before it goes out of scope",
     ),
     Rule(
-        has(r"#\s*pragma\s+omp"),
+        lambda f: f.has(r"#\s*pragma\s+omp"),
         "no exception may leave an OpenMP region: catch it inside, or use at::parallel_for, which passes it to "
         "the caller",
     ),
@@ -190,11 +187,11 @@ _UNCAUGHT = (
     ),
     Rule(lambda f: any("~" in place.function for place in f.places), _DESTRUCTOR),
     Rule(
-        has(r"\bnoexcept\b"),
+        lambda f: f.has(r"\bnoexcept\b"),
         "no exception may leave a function that is marked noexcept: take the mark away, and it becomes a Python "
         "exception",
     ),
-    Rule(has(r"~\w+\s*\("), _DESTRUCTOR),
+    Rule(lambda f: f.has(r"~\w+\s*\("), _DESTRUCTOR),
     Rule(
         always,
         "no exception may leave a destructor, a thread, a noexcept function or a callback of C: from anywhere else "
@@ -241,7 +238,7 @@ _ABORTS = (
 
 _OTHER_SIGNALS = (
     Rule(
-        both(dies_of("SIGBUS"), lambda f: f.code == _BUS_ADRALN),
+        lambda f: f.signal == "SIGBUS" and f.code == _BUS_ADRALN,
         "an address is not a multiple of the size of what is read or written there: a pointer was cast to one of a "
         "larger type",
     ),
@@ -250,20 +247,20 @@ _OTHER_SIGNALS = (
         "memory that is mapped from a file has lost its file: the disk or /dev/shm is full, or the file was cut short",
     ),
     Rule(
-        both(dies_of("SIGFPE"), lambda f: f.code == _FPE_INTDIV),
+        lambda f: f.signal == "SIGFPE" and f.code == _FPE_INTDIV,
         "an integer is divided (/ or %) by 0, or the smallest one by -1: test the divisor first; only floating-point "
         "numbers have an infinity",
     ),
     Rule(dies_of("SIGFPE"), "a number is out of range, and feenableexcept() or -ftrapv made that fatal"),
     Rule(
-        both(dies_of("SIGILL", "SIGTRAP"), has(r"__builtin_(?:trap|unreachable|debugtrap)")),
+        lambda f: f.signal in ("SIGILL", "SIGTRAP") and f.has(r"__builtin_(?:trap|unreachable|debugtrap)"),
         lambda f: (
             "the text came to its __builtin_trap() or "
             f"__builtin_unreachable(){f.called('__builtin_trap', '__builtin_unreachable', '__builtin_debugtrap')}"
         ),
     ),
     Rule(
-        both(dies_of("SIGILL"), lambda f: f.place),
+        lambda f: f.signal == "SIGILL" and f.place,
         "a function came to its end without return, where compilers may put an illegal instruction: see the "
         "warnings of li.build",
     ),
@@ -306,24 +303,21 @@ _SIGNALS = (
         "somebody outside ended it: the system's out-of-memory killer (dmesg tells), a limit of the job, or a "
         "person; the next call has a new worker",
     ),
-    Rule(lambda f: f.step == "load", among(_LOADING)),
+    Rule(lambda f: f.died.state.step == "load", _LOADING),
     Rule(
-        lambda f: not f.step,
+        lambda f: not f.died.state.step,
         "it happened between two calls, in code that was right before: an earlier call wrote where it must not, and "
         "destroyed what others keep in memory; see the section `safety` of li.check",
     ),
-    Rule(lambda f: f.uncaught, among(_UNCAUGHT)),
-    Rule(dies_of("SIGABRT"), among(_ABORTS)),
-    Rule(dies_of("SIGSEGV"), among(_SEGFAULTS)),
-    Rule(always, among(_OTHER_SIGNALS)),
+    Rule(lambda f: f.uncaught, _UNCAUGHT),
+    Rule(dies_of("SIGABRT"), _ABORTS),
+    Rule(dies_of("SIGSEGV"), _SEGFAULTS),
+    Rule(always, _OTHER_SIGNALS),
 )
 
 _EXITS = (
-    Rule(lambda f: f.step == "load", among(_LOADING)),
-    Rule(
-        lambda f: f.called_exit,
-        lambda f: f"the text ends the process with exit(){f.called('exit')}: {_EXCEPTION}",
-    ),
+    Rule(lambda f: f.died.state.step == "load", _LOADING),
+    Rule(lambda f: f.called_exit, lambda f: f"the text ends the process with exit(){f.called('exit')}: {_EXCEPTION}"),
     Rule(
         always,
         lambda f: (
@@ -334,7 +328,7 @@ _EXITS = (
 )
 
 _TIMEOUTS = (
-    Rule(lambda f: f.step == "load", among(_LOADING)),
+    Rule(lambda f: f.died.state.step == "load", _LOADING),
     Rule(
         in_any(*LOCKS),
         "it waits without end for a lock or a thread: a mutex that is locked twice, two mutexes locked in "
@@ -348,7 +342,7 @@ _TIMEOUTS = (
         "must be std::atomic",
     ),
     Rule(
-        both(in_any(*OUTPUTS), lambda f: f.cpu_share is not None and f.cpu_share > WAITS),
+        lambda f: in_any(*OUTPUTS)(f) and f.died.busy is not None and f.died.busy > WAITS,
         "it prints or writes inside a loop: take that out, or raise Limits(seconds=...)",
     ),
     Rule(
@@ -357,12 +351,12 @@ _TIMEOUTS = (
         "be read in the time",
     ),
     Rule(
-        lambda f: f.cpu_share is not None and f.cpu_share >= COMPUTES,
+        lambda f: f.died.busy is not None and f.died.busy >= COMPUTES,
         "an endless loop: a counter that never meets its limit (unsigned and counting down, a step of 0, a float), "
         "or simply more work than the limit allows: then raise Limits(seconds=...)",
     ),
     Rule(
-        lambda f: (f.cpu_share is not None and f.cpu_share <= WAITS) or (f.evidence and f.evidence.waiting),
+        lambda f: (f.died.busy is not None and f.died.busy <= WAITS) or (f.evidence and f.evidence.waiting),
         "it waits for what never comes: a mutex that is locked twice, a lock whose holder waits for Python's lock "
         "(the GIL), or a condition that nobody signals",
     ),
@@ -380,9 +374,9 @@ _CAUSES = (
             f"the text calls exit(){f.called('exit')}, and what runs at the end of a process failed then: {_EXCEPTION}"
         ),
     ),
-    Rule(ended("signal"), among(_SIGNALS)),
-    Rule(ended("exit"), among(_EXITS)),
-    Rule(ended("timeout"), among(_TIMEOUTS)),
+    Rule(ended("signal"), _SIGNALS),
+    Rule(ended("exit"), _EXITS),
+    Rule(ended("timeout"), _TIMEOUTS),
     Rule(
         ended("memory"),
         "one allocation is larger than intended (a product of sizes, bytes instead of elements, a negative "

@@ -19,9 +19,6 @@ from .symbolize import Place, calls_of
 
 if TYPE_CHECKING:
     from ..tables.timings import Row
-    from ..workers.black_box import Evidence, State
-    from ..workers.limits import Limits
-    from ..workers.outcome import Ending
 
 #: What is shown of the output, and what is kept of it.
 _LAST_LINES, _KEPT_LINES, _LONGEST_LINE = 5, 20, 200
@@ -150,49 +147,22 @@ class Crash(Shown):
         return cls(**plain)
 
 
-def explain(
-    ending: Ending,
-    state: State,
-    evidence: Evidence | None,
-    *,
-    kernel: str,
-    sources: Mapping[str, str],
-    places: Sequence[Place],
-    limits: Limits,
-    output: str = "",
-    smallest: str = "",
-    finished: Sequence[str] = (),
-    seconds: float = 0.0,
-    cpu_share: float | None = None,
-    memory: int | None = None,
-    calls: Sequence[str] | None = None,
-) -> Crash:
-    """Make a `Crash` of everything that was seen of a worker's end.
+def explain(facts: Facts, *, smallest: str = "", finished: Sequence[str] = ()) -> Crash:
+    """Make a `Crash` of everything that is known of a worker's end.
 
     Args:
-        ending: how the worker ended.
-        state: what it was doing, from the black box.
-        evidence: what the recorder saw, None where it saw nothing.
-        kernel: label, `axpy/mine@2`.
-        sources: the user's texts by the name that `#line` gives them.
-        places: lines of these texts, the innermost first.
-        limits: what the kernel was allowed.
-        output: what it printed.
+        facts: what is known.
         smallest: the smallest size at which it still crashes, from a replay.
         finished: the steps or sections that were done before.
-        seconds: from the start of the step to its end.
-        cpu_share: share of a processor that it used when time was up.
-        memory: bytes beyond what the inputs need, when last looked at.
-        calls: functions of the C library that it was in; found from the evidence's frames when left out.
 
     Returns:
         What happened, where, with which inputs, and the likely cause.
     """
-    if calls is None:
-        calls = calls_of(evidence.frames) if evidence else ()
-    facts = Facts(ending, evidence, state.step, tuple(places), sources, output, limits, tuple(calls), cpu_share, memory)
+    died, state, kernel = facts.died, facts.died.state, facts.kernel
+    if died.evidence and not facts.calls:
+        facts = replace(facts, calls=calls_of(died.evidence.frames))
     asserted = facts.assertion
-    if asserted and facts.place is None and asserted.file in sources:
+    if asserted and facts.place is None and asserted.file in facts.sources:
         # Without debug information the assertion itself says where it stands.
         facts = replace(facts, places=(Place(asserted.file, asserted.line, ""),))
     facts, hidden = in_macro(in_empty_loop(facts))
@@ -208,13 +178,13 @@ def explain(
         inputs=tuple(state.inputs),
         smallest=smallest,
         place=_name(kernel, place) if place else "",
-        excerpt=excerpt_of(sources.get(place.file, ""), place.line, 0) if place else "",
-        callers=_callers(kernel, facts),
+        excerpt=excerpt_of(facts.sources.get(place.file, ""), place.line, 0) if place else "",
+        callers=_callers(facts),
         tensor=touched.name if touched else "",
         index=touched.index if touched else (),
         output=tail(facts.printed, _KEPT_LINES) if facts.printed.strip() else "",
         finished=tuple(finished),
-        seconds=seconds,
+        seconds=died.seconds,
     )
 
 
@@ -236,8 +206,8 @@ def _name(kernel: str, place: Place) -> str:
     return Diagnostic(kernel, place.file, place.line, 0, "error", "").place
 
 
-def _callers(kernel: str, facts: Facts) -> tuple[str, ...]:
+def _callers(facts: Facts) -> tuple[str, ...]:
     """Name the other places on the stack, each once; recursion goes through the same ones again and again."""
     own = [place for place in facts.places if place.line > 0 and not place.file.endswith(GENERATED)]
-    names = dict.fromkeys(_name(kernel, place) for place in own)
+    names = dict.fromkeys(_name(facts.kernel, place) for place in own)
     return tuple(names)[1 : 1 + _MOST_CALLERS]

@@ -19,11 +19,11 @@ from .addresses import Reach, reach
 if TYPE_CHECKING:
     from ..workers.black_box import Evidence
     from ..workers.limits import Limits
-    from ..workers.outcome import Ending
+    from ..workers.outcome import Died
     from .symbolize import Place
 
 #: Nothing is ever mapped below: Linux keeps this much free (vm.mmap_min_addr), so such an address is a null pointer plus an offset.
-_NULL_ZONE = 1 << 16
+NULL_ZONE = 1 << 16
 #: Linux uses this si_code where the processor raised a general protection fault, which has no address.
 _SI_KERNEL = 128
 #: A process has sent itself a signal.
@@ -40,7 +40,6 @@ _LAST_WORDS = re.compile(
 )
 _ASSERTION = re.compile(r"(?:^|: )(?P<file>[^:]+):(?P<line>\d+): .*Assertion [`'](?P<test>.*)' failed")
 _TERMINATE = re.compile(r"terminate called after throwing an instance of '([^']*)'(?:\s+what\(\):\s+([^\n]*))?")
-_REFUSED = re.compile(r"bad_alloc|[Cc]annot allocate|can't allocate|not enough memory")
 
 
 @dataclass(frozen=True)
@@ -65,33 +64,31 @@ class Facts:
     """Everything that is known about how a worker ended.
 
     Attributes:
-        ending, evidence: how it ended, and what the recorder saw of it.
-        step: what it was doing; empty between two steps.
-        places: lines of the user's text, the innermost first.
+        died: how it ended, what it was doing, what the recorder saw of it, and what it had printed.
+        kernel: label, `axpy/mine@2`.
         sources: the user's texts by the name of their `#line`.
-        output: what it had printed.
+        places: lines of these texts, the innermost first.
         limits: what it was allowed.
-        calls: functions of the C library that it was in, the innermost first.
-        cpu_share: share of the time in which it computed, when time was up; None where that was not measured.
-        memory: bytes beyond what the inputs need, when last looked at; None where that was not measured.
+        calls: functions of the C library that it was in, the innermost first; of the frames that the recorder saw, where left out.
     """
 
-    ending: Ending
-    evidence: Evidence | None
-    step: str
-    places: tuple[Place, ...]
+    died: Died
+    kernel: str
     sources: Mapping[str, str]
-    output: str
+    places: Sequence[Place]
     limits: Limits
-    calls: tuple[str, ...] = ()
-    cpu_share: float | None = None
-    memory: int | None = None
+    calls: Sequence[str] = ()
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What the recorder saw."""
+        return self.died.evidence
 
     @property
     def kind(self) -> str:
         """How it ended (`Ending.kind`); a signal that was recorded counts more than what became of the process then."""
         recorded = self.evidence is not None and self.evidence.kind in ("signal", "terminate")
-        return "signal" if recorded and self.ending.kind == "timeout" else self.ending.kind
+        return "signal" if recorded and self.died.ending.kind == "timeout" else self.died.ending.kind
 
     @property
     def signal(self) -> str:
@@ -99,7 +96,7 @@ class Facts:
         if self.kind != "signal":
             return ""
         recorded = self.evidence.signal if self.evidence and self.evidence.kind in ("signal", "terminate") else 0
-        return signal_name(recorded or self.ending.code)
+        return signal_name(recorded or self.died.ending.code)
 
     @property
     def outside(self) -> bool:
@@ -134,22 +131,7 @@ class Facts:
     @property
     def null(self) -> bool:
         """A null pointer, or one into a structure that a null pointer leads to."""
-        return self.address is not None and self.address < _NULL_ZONE
-
-    @property
-    def all_ones(self) -> bool:
-        """A pointer whose bits are all set, and an offset."""
-        return self.address is not None and self.address >= (1 << 64) - _NULL_ZONE
-
-    @property
-    def overflow(self) -> bool:
-        """The stack is full."""
-        return bool(self.fault and self.fault.overflow)
-
-    @property
-    def jump(self) -> bool:
-        """A function was called where none is."""
-        return bool(self.fault and self.fault.jump)
+        return self.address is not None and self.address < NULL_ZONE
 
     @property
     def refused(self) -> bool:
@@ -181,7 +163,7 @@ class Facts:
     def helper_thread(self) -> bool:
         """It happened on another thread than the one that called the kernel; libraries are loaded on one of ours."""
         return (
-            self.step != "load"
+            self.died.state.step != "load"
             and self.evidence is not None
             and self.evidence.kind != "where"
             and not self.evidence.main_thread
@@ -197,15 +179,15 @@ class Facts:
     def last_words(self) -> str:
         """What a library said because it was about to end the process."""
         seen = self.evidence.message if self.evidence and self.evidence.kind == "signal" else ""
-        lines = [_plain(line) for line in f"{self.output}\n{seen}".splitlines()]
+        lines = [_plain(line) for line in f"{self.died.output}\n{seen}".splitlines()]
         return next((line for line in reversed(lines) if _LAST_WORDS.search(line)), "")
 
     @property
     def printed(self) -> str:
         """The output without these last words, which are told apart."""
         if self.signal != "SIGABRT":
-            return self.output
-        lines = self.output.rstrip("\n").split("\n")
+            return self.died.output
+        lines = self.died.output.rstrip("\n").split("\n")
         while lines and (_plain(lines[-1]) == self.last_words or re.match(r"terminate called|\s+what\(\):", lines[-1])):
             lines.pop()
         return "\n".join(lines)
@@ -223,14 +205,9 @@ class Facts:
             return None
         if self.evidence is not None and self.evidence.kind == "terminate":
             return Uncaught(self.evidence.exception, self.evidence.message)
-        if match := _TERMINATE.search(self.output):
+        if match := _TERMINATE.search(self.died.output):
             return Uncaught(match[1], match[2] or "")
-        return Uncaught("", "") if "terminate called without an active exception" in self.output else None
-
-    @property
-    def memory_is_short(self) -> bool:
-        """It was near its limit of memory, so that an allocation may well have failed."""
-        return bool(_REFUSED.search(self.output)) or (self.memory or 0) > 0.8 * self.limits.memory
+        return Uncaught("", "") if "terminate called without an active exception" in self.died.output else None
 
     def has(self, pattern: str) -> bool:
         """Tell whether the pattern stands in the code of any of the user's own texts."""
@@ -280,23 +257,20 @@ Test = Callable[[Facts], object]
 
 @dataclass(frozen=True)
 class Rule:
-    """A sentence, or who writes it, and when it is the one to say."""
+    """When a sentence is the one to say; and the sentence, who writes it, or a table of rules that has it."""
 
     applies: Test
-    sentence: str | Callable[[Facts], str]
+    sentence: str | Callable[[Facts], str] | Sequence[Rule]
 
     def __call__(self, facts: Facts) -> str:
-        return self.sentence if isinstance(self.sentence, str) else self.sentence(facts)
+        if isinstance(self.sentence, str):
+            return self.sentence
+        return self.sentence(facts) if callable(self.sentence) else first(self.sentence, facts)
 
 
 def first(rules: Sequence[Rule], facts: Facts) -> str:
     """Return the sentence of the first rule that applies, or nothing."""
     return next((rule(facts) for rule in rules if rule.applies(facts)), "")
-
-
-def among(rules: Sequence[Rule]) -> Callable[[Facts], str]:
-    """Make a table the sentence of a rule in another table."""
-    return lambda facts: first(rules, facts)
 
 
 def always(facts: Facts) -> bool:
@@ -319,21 +293,6 @@ def prints(pattern: str) -> Test:
     return lambda facts: facts.signal == "SIGABRT" and re.search(pattern, facts.last_words)
 
 
-def has(pattern: str) -> Test:
-    """Apply where the pattern stands in the code of the user's texts."""
-    return lambda facts: facts.has(pattern)
-
-
-def near(pattern: str) -> Test:
-    """Apply where the pattern stands close to where it happened."""
-    return lambda facts: facts.near(pattern)
-
-
 def in_any(*names: str) -> Test:
     """Apply where the worker was in one of these functions of the C library."""
     return lambda facts: not set(names).isdisjoint(facts.calls)
-
-
-def both(*tests: Test) -> Test:
-    """Apply where all of the tests do."""
-    return lambda facts: all(test(facts) for test in tests)

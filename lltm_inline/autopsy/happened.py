@@ -76,7 +76,7 @@ def _signal(facts: Facts) -> str:
 
 
 def _exit(facts: Facts) -> str:
-    return f"exit({facts.evidence.status if facts.evidence else facts.ending.code})"
+    return f"exit({facts.evidence.status if facts.evidence else facts.died.ending.code})"
 
 
 _WHAT = (
@@ -86,13 +86,15 @@ _WHAT = (
     Rule(prints("."), lambda f: f"SIGABRT: {_short(f.last_words)}"),
     Rule(ended("signal"), _signal),
     Rule(lambda f: f.called_exit, _exit),
-    Rule(ended("exit"), lambda f: f"_exit({f.ending.code})"),
-    Rule(ended("timeout"), lambda f: f"time-out after {f.ending.seconds:g} s"),
-    Rule(ended("memory"), lambda f: f"out of memory: more than {amount(f.ending.code)} beyond what the inputs need"),
-    Rule(ended("output"), lambda f: f"too much output: more than {amount(f.ending.code)}"),
-    Rule(ended("stopped"), lambda f: f"{signal_name(f.ending.code)} (stopped from outside)"),
+    Rule(ended("exit"), lambda f: f"_exit({f.died.ending.code})"),
+    Rule(ended("timeout"), lambda f: f"time-out after {f.died.ending.seconds:g} s"),
+    Rule(
+        ended("memory"), lambda f: f"out of memory: more than {amount(f.died.ending.code)} beyond what the inputs need"
+    ),
+    Rule(ended("output"), lambda f: f"too much output: more than {amount(f.died.ending.code)}"),
+    Rule(ended("stopped"), lambda f: f"{signal_name(f.died.ending.code)} (stopped from outside)"),
     Rule(ended("garbled"), "its answers cannot be read"),
-    Rule(ended("processes"), lambda f: f"it left {f.ending.code} child process{'es' * (f.ending.code != 1)}"),
+    Rule(ended("processes"), lambda f: f"it left {f.died.ending.code} child process{'es' * (f.died.ending.code != 1)}"),
     Rule(always, lambda f: f.kind),
 )
 
@@ -118,14 +120,6 @@ def _address(facts: Facts) -> str:
     return f"it {verb} address {facts.address:#x}, which belongs to no tensor"
 
 
-def _jump(facts: Facts) -> str:
-    return (
-        f"it calls a function at address {facts.address:#x}, where none is"
-        if facts.address is not None
-        else ("it calls a function where none is")
-    )
-
-
 def _overflow(facts: Facts) -> str:
     names = [place.function for place in facts.places if place.function]
     often = [name for name in dict.fromkeys(names) if names.count(name) > 2]
@@ -140,15 +134,15 @@ def _time(facts: Facts) -> str:
         doing = " in an endless loop without effect"
     elif call in OUTPUTS:
         doing = inside  # for the moment, or for ever
-    elif facts.cpu_share is None:
+    elif facts.died.busy is None:
         doing = f" waiting{inside}" if waiting or call else " here" if facts.place else ""
-    elif facts.cpu_share >= COMPUTES:
+    elif facts.died.busy >= COMPUTES:
         doing = " computing"
-    elif facts.cpu_share > WAITS and not waiting:
+    elif facts.died.busy > WAITS and not waiting:
         doing = " computing and waiting by turns"
     else:
         doing = f" waiting{inside}"
-    share = "" if facts.cpu_share is None else f" ({min(facts.cpu_share, 1):.0%} of the time busy)"
+    share = "" if facts.died.busy is None else f" ({min(facts.died.busy, 1):.0%} of the time busy)"
     return f"it was{doing} when the time was up{share}" if doing else ""
 
 
@@ -162,8 +156,12 @@ def _assertion(facts: Facts) -> str:
 _DETAILS = (
     Rule(lambda f: f.called_exit, lambda f: f"it calls {_exit(f)}"),
     Rule(ended("timeout"), _time),
-    Rule(lambda f: f.overflow, _overflow),
-    Rule(lambda f: f.jump, _jump),
+    Rule(lambda f: f.fault and f.fault.overflow, _overflow),
+    Rule(
+        lambda f: f.fault and f.fault.jump and f.address is not None,
+        lambda f: f"it calls a function at address {f.address:#x}, where none is",
+    ),
+    Rule(lambda f: f.fault and f.fault.jump, "it calls a function where none is"),
     Rule(lambda f: f.reach, _reach),
     Rule(
         lambda f: f.refused,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..autopsy.crash import Crash, explain
+from ..autopsy.facts import Facts
 from ..autopsy.symbolize import symbolize
 from ..base.device import DEVICES
 from ..base.progress import Event, Listener, emit
@@ -16,7 +17,6 @@ from ..run.cases.case import Case
 from ..run.cases.tried import size_cases
 from ..run.executor import REPEATED, Task, run
 from ..run.setting import Setting
-from ..workers.black_box import Evidence, Frame
 from ..workers.limits import Limits
 from ..workers.outcome import Died, Result
 from .report import Finding
@@ -93,20 +93,9 @@ def crash_of(
     limits = setting.limits or Limits()
 
     def explained(seen: Died, smallest: str = "") -> Crash:
-        return explain(
-            seen.ending,
-            seen.state,
-            seen.evidence,
-            output=died.output,
-            kernel=built.kernel.label,
-            sources=built.job.sources if built.job else {},
-            places=symbolize(_placed(seen.evidence), built.library.path) if seen.evidence and built.library else [],
-            smallest=smallest,
-            limits=limits,
-            finished=finished,
-            cpu_share=died.busy,
-            seconds=died.seconds,
-        )
+        sources = built.job.sources if built.job else {}
+        places = symbolize(seen.frames, built.library.path) if built.library else []
+        return explain(Facts(seen, built.kernel.label, sources, places, limits), smallest=smallest, finished=finished)
 
     # Also of a death between two calls: memory was damaged earlier, and guard pages tell where.
     again &= not DEVICES[built.device].needs_gpu and died.ending.kind in REPEATED and not died.from_outside
@@ -134,18 +123,14 @@ def crash_of(
     return _with_findings(explained(died), found)
 
 
-def _placed(evidence: Evidence) -> Sequence[Frame]:
-    """Leave out a jump to itself: it has no line of its own."""
-    return evidence.frames[1:] if evidence.still else evidence.frames
-
-
 def _with_replay(crash: Crash, again: Crash) -> Crash:
     """Say what a second look has shown: which tensor was overrun; what happened remains what happened first."""
     if crash.what == again.what:
-        return again
+        return replace(again, output=crash.output, seconds=crash.seconds)
     where = f"in {again.step}, " if crash.step not in ("", again.step) else ""
     detail = f"run again between guard pages, {where}{again.detail}"
-    return replace(again, what=crash.what, step=crash.step or again.step, detail=detail, output=crash.output)
+    seen = replace(again, detail=detail, output=crash.output, seconds=crash.seconds)
+    return replace(seen, what=crash.what, step=crash.step or again.step)
 
 
 def _with_findings(crash: Crash, found: Sequence[Finding]) -> Crash:

@@ -8,18 +8,7 @@ from ..cpp.masks import closing
 from .compiler_log import Record
 from .names import corrected, is_near
 from .rules import Rules
-from .source_text import (
-    at_file_scope,
-    definition,
-    heads_around,
-    line_of,
-    mask,
-    offset_of,
-    position,
-    words,
-)
-
-rules = Rules()
+from .source_text import definition, heads_around, line_of, mask, offset_of, position
 
 _DIRECTIVES = re.findall(r"\w+", "include define if ifdef ifndef else elif endif pragma undef error line")
 _TYPE = (
@@ -28,14 +17,17 @@ _TYPE = (
 )
 #: What clang++, g++ or nvcc says where a sentence of C++ goes on with something else.
 _STUCK = r"^expected |^unexpected '"
-
-
-def _bracketed(code: str, opener: str) -> tuple[str, str] | None:
-    """Return what stands in the brackets that `opener`, a pattern, opens, and what stands behind them on the line."""
-    found = re.search(opener, code)
-    if found is None or (end := closing(code, found.end() - 1)) == len(code):
-        return None
-    return code[found.end() : end], code[end + 1 :].strip()
+_WORDS = (
+    "new|delete|default|class|template|this|and|or|not|xor|switch|case|private|public|protected|typename|union|enum|struct|using"
+    "|namespace|export|friend|goto|try|catch|throw|explicit|virtual|register|return|if|else|for|while|do|break|continue|typedef"
+)
+#: Brackets in brackets, and what stands in those of a `for` besides its ';'.
+_INSIDE, _PART = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*", r"(?:[^(){};:]|::|\([^()]*\))*"
+#: What no line outside of a function begins with.
+_STATEMENT = (
+    r"\s*(?:(?:for|if|while|switch|return|do|else)\b|[\w.]+(?:\[[^\]]*\])*\s*(?:[-+*/]?=(?!=)|\+\+|--))|.*std::\w+\s*<<"
+)
+rules = Rules(TYPE=_TYPE, STUCK=_STUCK, WORDS=_WORDS, INSIDE=_INSIDE, PART=_PART, STATEMENT=_STATEMENT)
 
 
 # Python
@@ -135,12 +127,8 @@ rules.table(r"""
 
 @rules.rule(r"invalid preprocessing directive|unrecognized preprocessing directive")
 def _hash(match: re.Match[str], record: Record) -> str:
-    found = re.match(r"\s*#\s*(\w+)", record.row)
-    near = (
-        {"elseif": "elif", "elsif": "elif", "import": "include"}.get(found[1]) or corrected(found[1], _DIRECTIVES)
-        if found
-        else ""
-    )
+    word = next(iter(re.findall(r"\w+", record.row)), "")
+    near = {"elseif": "elif", "elsif": "elif", "import": "include"}.get(word) or corrected(word, _DIRECTIVES)
     return f"Did you mean #{near}?" if near else "A comment begins with //; a # begins an instruction such as #include."
 
 
@@ -148,23 +136,9 @@ rules.table(r"""
 ^module '(\w+)' not found|(?:'|identifier ')(?:import|from)'
   in ^\s*(?:import|from)\s+\w
     'import' is Python: C++ names a header, as in #include <cmath>.
-""")
-
-
-@rules.rule(r"\bconver(?:t|sion)\b")
-def _several_values(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"\breturn\b([^;{]*);", record.code)
-    inside = found[1].strip() if found else ""
-    if inside.startswith("{"):
-        return ""
-    if (whole := _bracketed(inside, r"^\(")) and whole[1] == "":
-        inside = whole[0]
-    while inside != (shorter := re.sub(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>]*>", "", inside)):
-        inside = shorter
-    return "Several values are returned in braces: return {a, b};." if "," in inside else ""
-
-
-rules.table(r"""
+\bconver(?:t|sion)\b
+  in \breturn\b\s*\(?(?:[^;{}()\[\]<>,]|\(INSIDE\)|\[[^\[\]]*\]|<[^<>]*>)*,[^;{]*;
+    Several values are returned in braces: return {a, b};.
 expected '\]'|^expected (?:primary-)?expression|^subscripted value is not an array|no operator '\[\]'
   in (\w+)\s*\[[^\[\]:?]*(?<!:):(?!:)[^\[\]:]*\]
   text \b(std::vector<[^;(){}]*>)&?\s+%1\b
@@ -228,11 +202,6 @@ passed \d+ arguments, but takes|^too many arguments provided to function-like ma
     Behind the value of a case stands a ':', as in case 0: return x.
   in \?
     A choice names two values: condition ? value : other.
-""")
-
-
-rules.table(
-    r"""
 ^expected |declar|does not name a type|unknown type|requires a type specifier
   in =\s*(\(\s*TYPE\s+[*&]*\w+(?:\s*,\s*TYPE\s+[*&]*\w+)*\s*\))\s*\{
     A lambda begins with its brackets: [&]\1 { return ...; }.
@@ -246,8 +215,7 @@ rules.table(
     The '\3' stands before the name: \1\3 \2.
   in (?:=|\breturn|[-+*/(,])\s*\(\s*(float|double|int|int64_t|bool)\s+(\w+)\s*\)\s*[-+*/;,)]
     To convert a value, write \1(\2).
-""".replace("TYPE", _TYPE)
-)
+""")
 
 _OPERATORS = {
     "!>": "<=", "!<": ">=", "=<": "<=", "=>": ">=", "===": "==", "!==": "!=", "<>": "!=", "=*": "*=", "~=": "!=", "=/": "/=",
@@ -306,56 +274,25 @@ def _goes_on(match: re.Match[str], record: Record) -> str:
     return ""
 
 
-@rules.rule(r"^expected unqualified-id|^expected a declaration")
-def _semicolon_behind_head(match: re.Match[str], record: Record) -> str:
-    before = record.code[: max(record.column - 1, 0)]
-    if re.search(r"\)\s*;\s*$", before):
-        return "Take away the ';' before this '{': it ends the function before its body."
-    return ""
-
-
-@rules.rule(_STUCK + r"|redefinition|redeclaration|conflicting|unused")
-def _parts_of_for(match: re.Match[str], record: Record) -> str:
-    head = _bracketed(record.code, r"\bfor\s*\(")
-    if head is None or not re.search("[=;]", head[0]) or head[0].count(";") == 2 or re.search(r"\{|[^:]:[^:]", head[0]):
-        return ""
-    return "The three parts of a for are separated by two ';': for (int64_t i = 0; i < n; ++i)."
-
-
-@rules.rule(_STUCK + r"|label")
-def _head_and_more(match: re.Match[str], record: Record) -> str:
-    code = record.code
-    head = _bracketed(code, r"\b(?:if|while)\s*\(")
-    if head and re.match(r"(?:&&|\|\||==|!=|<=?|>=?|(?:and|or)\b)", head[1]):
-        return "All of the condition stands in one more pair of ( ): if ((a) && (b))."
-    return ""
-
-
 rules.table(r"""
+^expected unqualified-id|^expected a declaration
+  in \)\s*;\s*\{
+    Take away the ';' before this '{': it ends the function before its body.
+STUCK|redefinition|redeclaration|conflicting|unused
+  in \bfor\s*\((?=[^;){]*[=;])(?:PART;?PART|[^;{}]*(?:;[^;{}]*){3})\)
+    The three parts of a for are separated by two ';': for (int64_t i = 0; i < n; ++i).
+STUCK|label
+  in \b(?:if|while)\s*\(INSIDE\)\s*(?:&&|\|\||==|!=|<=?|>=?|(?:and|or)\b)
+    All of the condition stands in one more pair of ( ): if ((a) && (b)).
 ^expected |^unexpected '|label
   in \breduction\s*\((?:\s*[-+*]\s*,?)?\s*(\w+)\s*(?:[,:]\s*[-+*]\s*)?\)
     A reduction names its operator: reduction(+ : \1).
   in \belse\s*\(.*\)\s*\{
     else takes no condition: write else if (...).
-""")
-
-
-_WORDS = (
-    "new|delete|default|class|template|this|and|or|not|xor|switch|case|private|public|protected|typename|union|enum|struct|using"
-    "|namespace|export|friend|goto|try|catch|throw|explicit|virtual|register|return|if|else|for|while|do|break|continue|typedef"
-)
-
-
-rules.table(r"""
 ^unexpected type name|^expected (?:primary-expression before|'\(' for function-style cast|expression$)|^use 'template'
   in (\w+)(\.|->)(\w+)<([\w:]+)>\s*\(
   text \btemplate\s*<
     What '\1' is depends on a template, so say that a type follows: \1\2template \3<\4>(...).
-""")
-
-
-rules.table(
-    r"""
 ^expected |declar|^invalid parameter name|literal operator|invalid suffix|invalid digit|keyword
   in TYPE\s+[*&]*(WORDS)\s*[=;,)\[]
     '\1' is a word of C++ itself: choose another name.
@@ -369,7 +306,7 @@ rules.table(
   in \bfor\s*\(\s*(TYPE\s+\w+\s*=[^;]*,)\s*TYPE\s+(\w+)
     The first part of a for has one type, for all its names: for (\1 \2 ...
 ^unexpected type name|^expected (?:primary-expression before '[\w.;)]|'\(' for function-style cast|expression$)
-^expected parentheses around type
+^expected parentheses around type|template declaration cannot appear at block scope|^templates can only be declared
   in ^\s+template\s*<
     A template stands outside of functions: move it out.
   in =\s*(TYPE)\s*;
@@ -388,32 +325,15 @@ rules.table(
     A dtype is named by a constant: at::kFloat, at::kDouble, at::kLong, ...
   in ^\s.*\w\s*\((?:[^()]*,)?\s*TYPE\s+[*&]*\w+\s*[,)]
     In a call the arguments stand without their types.
-""".replace("TYPE", _TYPE).replace("WORDS", _WORDS)
-)
-
-
-@rules.rule(
-    r"^expected (?:unqualified-id|a declaration|constr)|does not name a type|^unknown type name|requires a type specifier"
-)
-def _outside(match: re.Match[str], record: Record) -> str:
-    """Tell of a statement at file scope."""
-    text = record.text
-    if not at_file_scope(text, record.line) or not re.match(
-        r"\s*(?:(?:for|if|while|switch|return|do|else)\b|[\w.]+(?:\[[^\]]*\])*\s*(?:[-+*/]?=(?!=)|\+\+|--))|std::\w+\s*<<",
-        record.code,
-    ):
-        return ""
-    if re.match(r"\s*#\s*define\b.*[^\\\s]\s*$", line_of(mask(text), record.line - 1)):
-        return "A macro ends where its line ends: put a backslash at the end of each of its lines but the last."
-    return "A statement stands inside a function: move it into one, or look for a '}' too many before it."
-
-
-rules.table(r"""
+^expected (?:unqualified-id|a declaration|constr)|does not name a type|^unknown type name|requires a type specifier
+  outside ^((?:STATEMENT).*)$
+  text (?m)^[ \t]*#[ \t]*define\b.*[^\\\s][ \t]*\n%1$
+    A macro ends where its line ends: put a backslash at the end of each of its lines but the last.
+  outside ^(?:STATEMENT)
+    A statement stands inside a function: move it into one, or look for a '}' too many before it.
 ^expected unqualified-id|^expected an identifier
   in [-+*/=(,]\s*(\d+),(\d+)f?\s*[-+*/;)]
     Write the number with a point: \1.\2.
-as array of references
-    Take the & away: a parameter with [ ] is a pointer to the first element.
 """)
 
 
@@ -433,28 +353,21 @@ def _else_alone(match: re.Match[str], record: Record) -> str:
     return "There is no if for this else: look for a ';' after the if's condition, or for two statements without { }."
 
 
-@rules.rule(
-    r"unable to find numeric literal|no matching literal operator|invalid suffix '|user-defined literal operator not found"
-    r"|^invalid digit '\w' in decimal"
-)
-def _number_on_name(match: re.Match[str], record: Record) -> str:
-    text = record.text
-    if found := re.search(r"(?<!\w)(\d+)_(\d+)", record.code):
-        return f"The digits of a number are grouped with ', not with _: {found[1]}'{found[2]}."
-    for number, name in re.findall(r"(?<![\w.])(\d+(?:\.\d*)?)([A-Za-z_]\w*)", record.code):
-        if comma := re.search(rf"(?<![\w.,])(\d+),{number}[fF]?\s*[-+*/;)]", record.code):
-            return f"Write the number with a point: {comma[1]}.{number}{name if name in 'fF' else ''}."
-        if name in ("f", "F", "d"):
-            whole = number.partition(".")[0]
-            return f"A float has a point before its f, as in 1.0f; a double has no letter: {whole}.0."
-        if name in words(text.replace(f"{number}{name}", "")):
-            return f"A product needs its *: {number} * {name}."
-    ending = re.search(r"(?:operator\"\"|suffix ')([A-Za-z_]\w*)'", record.message)
-    return (
-        f"No number ends with '{ending[1]}': a float ends with f, as in 1.0f, a whole number with nothing."
-        if ending
-        else ""
-    )
+rules.table(r"""
+unable to find numeric literal|no matching literal operator|invalid suffix '|user-defined literal operator not found
+^invalid digit '\w' in decimal
+  in (?<!\w)(\d+)_(\d+)
+    The digits of a number are grouped with ', not with _: \1'\2.
+  in (?<![\w.,])(\d+),(\d+[fF])\s*[-+*/;)]
+    Write the number with a point: \1.\2.
+  in (?<![\w.])(\d+)[fFd]\b
+    A float has a point before its f, as in 1.0f; a double has no letter: \1.0.
+  in (?<![\w.])(\d+(?:\.\d*)?)([A-Za-z_]\w*)
+  text (?<!\w)%2\b
+    A product needs its *: \1 * \2.
+(?:operator\"\"|suffix ')([A-Za-z_]\w*)'
+    No number ends with '\1': a float ends with f, as in 1.0f, a whole number with nothing.
+""")
 
 
 @rules.rule(_STUCK + r"|was not declared|undeclared")
@@ -510,10 +423,6 @@ requires a type specifier|^no template named '(?:forward|backward)'
 ^declaration of 'auto &?(\w+)' has no initializer
 variable '(\w+)' with deduced type 'auto.*' requires an initializer|cannot deduce 'auto' type
     auto takes its type from a value: give '\1\2' one here, or write its type in place of auto.
-^deduced class type '(\w+)' in function return type
-    '\1' is a template: its types stand between < and >, as in \1<float>.
-^inconsistent deduction for 'auto'|^'auto' deduced as '.*' in declaration of
-    One auto stands for one type: begin the second name with an auto of its own, behind a ';'.
 ^(?:break|continue) statement not within|^'(?:break|continue)' statement not in
 (?:break|continue) statement may only
     break and continue stand inside a loop: to leave the function, write return.
@@ -578,14 +487,12 @@ def _private(match: re.Match[str], record: Record) -> str:
     return f"The members of a class are private: write public: before line {line}, or struct in place of class."
 
 
-@rules.rule(r"^jump to case label|cannot jump from switch statement|^transfer of control bypasses initialization")
+@rules.rule(r"^jump to case label|cannot jump from switch statement")
 def _jump_to_case(match: re.Match[str], record: Record) -> str:
     """Show the variable that a case declares without braces of its own."""
     passed = next((note for note in record.notes if re.search("crosses init|bypasses variable", note.message)), None)
     if passed and passed.file == record.file:
         record.line, record.column = passed.line, passed.column
-    elif said := re.search(r"declared at line (\d+)", record.message):
-        record.line, record.column = int(said[1]), 0
     return "The next case would see a variable of this one: put { } around the statements of the case that declares it."
 
 
@@ -645,8 +552,6 @@ to bit-complement|^invalid argument type '(?:float|double|scalar_t)' to unary
     ~ turns the bits of a whole number: the opposite of a condition is !a.
 left operand of comma operator has no effect
     A comma in plain ( ) only drops what is before it: several values stand in braces, as in at::cat({a, b}, 1).
-^initializer list cannot be used on the right hand side of operator
-    Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3}).
 lvalue required as unary '&'|^cannot take the address of an rvalue
     & gives the address of a variable, and this is a value: leave the & away, or put the value into a variable first.
 '([\w:]+)' is not a class, namespace, or enumeration|(?:class|struct) std::(\w+)' used without template arg
@@ -654,11 +559,6 @@ lvalue required as unary '&'|^cannot take the address of an rvalue
     This is a template: its type stands between < and >, as in \1<float>::\2.
   in (?<![\w:])(NAME)::(\w+)
     Behind an object stands a dot, not '::': \1.\2.
-tuple index (?:must be in range|is out of)|index out of range in std::tuple
-  in .
-    The values of a tuple are counted from 0, and it has none of this number.
-^invalid use of non-static data member '(?:\w+::)?(\w+)'
-    Each object has a '\1' of its own: write g.\1, with an object g.
 ^variable or field '.*' declared void|^variable has incomplete type 'void'
     void says that a function returns nothing: give the variable the type of its value.
 ^'void\*' is not a pointer-to-object|pointer to incomplete type 'void'|lvalue of type 'void'|^incomplete type 'void' is not assignable
@@ -668,10 +568,6 @@ tuple index (?:must be in range|is out of)|index out of range in std::tuple
 ^variable-sized object .*not be initialized
     An array whose length is not known when the text is compiled takes no { }: std::vector<float> v(n) starts with
     zeros.
-^non-local lambda expression cannot have a capture
-    Outside of all functions there is nothing to capture: begin the lambda with [].
-template declaration cannot appear at block scope|^templates can only be declared
-    A template stands outside of functions: move it out.
 ^array size missing in|^storage size of .* isn't known|needs an explicit size or an initializer
     Say how many values there are, float a[8], or take std::vector<float> a(n) for a number that varies.
 a converted constant expression|is not implicitly convertible to|could not convert .* to '(?:int64_t|int|long)
@@ -686,27 +582,6 @@ size of array .*has non-integral type|size of array has non-integer type|a conve
     A '<' of a template is never closed: add the '>' behind its types.
 two or more data types in declaration|multiple types in one declaration|^cannot combine with previous
     Two types stand side by side: take one away; between two declarations a ';' is missing.
-^too many decimal points|^invalid suffix '\.|literal operator 'operator""\.
-  in \bfor\s+(\w+)\s+in\b
-    A loop over numbers is: for (int64_t \1 = 0; \1 < n; ++\1) { ... }.
-  in .
-    A number has one point.
-^expected ',' or '\)', found|^expected comma in macro parameter list|^'\w+' may not appear in macro parameter list
-^expected parameter name, found|^missing '\)' in macro parameter list|^invalid token in macro parameter list
-  in #\s*define
-    The parameters of a macro are names without types: #define SQUARE(x) ((x) * (x)).
-^#include expects|^expected "FILENAME" or <FILENAME>
-  in #\s*include\s+([\w./]+)
-    The name of a header stands in < >: #include <\1>.
-^invalid use of 'this' in non-member|^invalid use of 'this' outside|^'this' may only be used inside|^'this' cannot be captured in this
-    Only a method of a struct has a this: a function names its arguments.
-^expected (?:',' or )?';'
-  in \b(std::vector<[^;=]*>)\s+(\w+)\(\s*(\w+)\s*\)\s*=\s*([\w.-]+)\s*;
-    The value that all start with stands in the ( ) too: \1 \2(\3, \4).
-^need 'typename' before '([^']*)'|^missing 'typename' prior to dependent type name '([^']*)'
-    What this is depends on a template, so say that it is a type: typename \1\2.
-^'struct std::pair<.*has no member named|^no member named '\w+' in '(?:::)?std::pair<
-    A std::pair has first and second, and nothing else.
 does not name a type|^unknown type name
   in \btypedef\s+(\w+)\s+(float|double|int|long|bool|char|int64_t)\s*;
     typedef has the new name last: typedef \2 \1.
@@ -720,11 +595,6 @@ as multidimensional array must have bounds|array has incomplete element type '[^
     Only the first [ ] may be empty, float a[][4]: for sizes that vary take float* a, and a[i * columns + j].
 ^reference to '(\w+)' is ambiguous|^'(\w+)' is ambiguous
     Two things are called '\1\2', and 'using namespace' shows both: give yours another name, or leave that using away.
-^type-specifier invalid in lambda|^expected body of lambda|^expected '\{' before
-  in \]\s*\([^()]*\)\s*(\w[\w:]*)\s*\{
-    The type that a lambda returns stands behind an arrow: -> \1.
-^default argument missing for parameter|^missing default argument on parameter
-    Behind a parameter with a default all others need one too: move those without to the front.
 ^class template argument deduction failed|no viable constructor or deduction guide for deduction
     The types of this template are to be told from no value: write them between < and >, as in std::vector<float>.
 no match for 'operator\[\]' \(operand types are '(?:const )?(?:::)?std::(?:tuple|pair)<
@@ -745,6 +615,7 @@ call to non-'constexpr' function|integral constant expression
   in .
     This has to be known when the text is compiled: a number, or a constexpr.
 ^expected (?:primary-)?expression before '\{'|^expected (?:identifier|variable name)|^capture default must be first
+^initializer list cannot be used on the right hand side of operator
   in [=!]=\s*\{
     Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3}).
 """)

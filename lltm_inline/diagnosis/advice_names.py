@@ -5,35 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from ..cpp.masks import closing
+from . import names
 from .compiler_log import Record
-from .names import (
-    AT_HEADERS,
-    AT_TYPES,
-    C_MACROS,
-    DTYPES,
-    FOREIGN,
-    FOREIGN_MODULES,
-    INDEXING,
-    LIMITS,
-    MACRO_HEADERS,
-    MACROS,
-    NOT_IN_STD,
-    OLD_MACROS,
-    PYTHON,
-    PYTHON_MODULES,
-    QUALIFIED,
-    STD,
-    TENSOR_MEMBERS,
-    VECTOR_MEMBERS,
-    aten_functions,
-    corrected,
-    is_near,
-    nearest_header,
-    nearest_of_text,
-)
+from .names import aten_functions, corrected, is_near, nearest_header, nearest_of_text
 from .rules import Rules
 from .source_text import (
-    at_file_scope,
     declarations,
     definition,
     function_around,
@@ -46,7 +23,12 @@ from .source_text import (
     words,
 )
 
-rules = Rules()
+_UNKNOWN = (
+    r"'([\w:]+)' (?:was not declared|has not been declared|does not name a type)"
+    r"|use of undeclared identifier '(\w+)'|unknown type name '(\w+)'|no template named '(\w+)'"
+    r"|'(\w+)': there are no arguments"
+)
+rules = Rules(UNKNOWN=_UNKNOWN)
 
 # Characters and files
 
@@ -83,11 +65,9 @@ def _no_header(match: re.Match[str], record: Record) -> str:
     near = nearest_header(header)
     if not near and "cuda" in header.lower() and "__global__" not in record.text:
         return "This header comes with CUDA, which this build does not have: keep it out of the cpp text."
-    return (
-        f"Did you mean #include <{near}>?"
-        if near
-        else f"The compiler finds no header of this name: check the spelling of #include <{header}>."
-    )
+    if near:
+        return f"Did you mean #include <{near}>?"
+    return f"The compiler finds no header of this name: check the spelling of #include <{header}>."
 
 
 # Names
@@ -130,67 +110,69 @@ rules.table(r"""
 )
 def _macro(match: re.Match[str], record: Record) -> str:
     name = match[1] or match[2]
-    header = next((header for start, header in MACRO_HEADERS.items() if name.startswith(start)), "")
-    if name in MACROS and header:
+    header = next((header for start, header in names.MACRO_HEADERS.items() if name.startswith(start)), "")
+    if name in names.MACROS and header:
         return f"Add #include <{header}> at the top."
-    near = OLD_MACROS.get(name) or corrected(name, MACROS) or record.guess
-    if not near and "DISPATCH" in name:
-        near = "AT_DISPATCH_FLOATING_TYPES"
+    near = names.OLD_MACROS.get(name) or corrected(name, names.MACROS)
+    near = near or ("AT_DISPATCH_FLOATING_TYPES" if "DISPATCH" in name else record.guess)
     return f"Did you mean '{near}'?" if near else ""
 
 
+_SPACES = "(std|at|c10|torch)"
+
+
+rules.table(r"""
+'at' (?:has not been|was not) declared|^'at' does not name|undeclared identifier 'at'|is not a member of '(?:at|c10)'
+named '\w+' in namespace '(?:at|c10)'|in namespace '(?:at|c10)' does not name|'(?:at|c10)::\w+' has not been declared
+  text torch::stable
+    A kernel on the stable ABI does without at::, so use torch::stable::, or make it api="aten".
+'at' (?:has not been|was not) declared|^'at' does not name|undeclared identifier 'at'
+    Add #include <ATen/ATen.h> at the top.
+""")
+
+
 @rules.rule(
-    r"'torch'.*has not been declared|'torch::.*' has not|undeclared identifier 'torch'|in namespace 'torch'"
-    r"|namespace 'torch'|not a member of 'torch'|'torch' does not name a type"
+    rf"'(\w+)' is not a member of '{_SPACES}'|no (?:member|type|template) named '(\w+)' in namespace '{_SPACES}'"
+    rf"|'(\w+)' in namespace '{_SPACES}' does not name|'(?=(?:at|c10)::(\w+))(at|c10)::\w+' has not been declared"
 )
-def _torch(match: re.Match[str], record: Record) -> str:
-    if re.search(r"(?<![\w.])torch\.", record.code) and "torch::" not in record.code:
-        return ""
-    name = re.search(r"'(\w+)' is not a member|named '(\w+)'", record.message)
-    asked = (name[1] or name[2]) if name else ""
-    if dtype := DTYPES.get(asked.removeprefix("k").lower()):
+def _in_namespace(match: re.Match[str], record: Record) -> str:
+    name, space = (group for group in match.groups() if group)
+    if space == "std":
+        if header := _header_of(name, record) or names.STD.get(name):
+            return f"Add #include <{header}> at the top."
+        if name in names.NOT_IN_STD:
+            return f"There is no std::{name}: write {names.NOT_IN_STD[name]}."
+    elif name == "tensor" and (cure := _capital(record)):
+        return cure
+    elif dtype := names.DTYPES.get(name.removeprefix("k").lower()):
         return f"This dtype is at::{dtype} in C++."
-    if asked in aten_functions() or asked in AT_TYPES or asked in DTYPES.values():
-        return f"Write at::{asked}: the names in torch:: need #include <torch/types.h>, which takes long to compile."
-    near = "" if asked in AT_TYPES else corrected(asked, aten_functions())
+    elif space == "torch" and name in {*aten_functions(), *names.AT_TYPES, *names.DTYPES.values()}:
+        return f"Write at::{name}: the names in torch:: need #include <torch/types.h>, which takes long to compile."
+    elif name in names.INDEXING:
+        return f"It is at::indexing::{name}, with #include <ATen/TensorIndexing.h>."
+    elif name in aten_functions():
+        return f"Add #include <ATen/ops/{name}.h>, or <ATen/ATen.h> for all of at::."
+    elif name in names.AT_HEADERS:
+        return f"Add #include <{names.AT_HEADERS[name]}> at the top."
+    of_c10 = {"irange", "Half", "BFloat16", "Scalar"}
+    of_at = aten_functions() | names.AT_TYPES | names.AT_HEADERS.keys()
+    guess = record.guess.removeprefix(f"{space}::")
+    near = corrected(name, {"std": names.STD, "c10": of_c10}.get(space, of_at)) or (
+        guess if is_near(name, guess) else ""
+    )
     if near:
-        return f"Did you mean 'torch::{near}'?"
-    return (
-        "Write at::Tensor, at::zeros, ...; the names in torch:: need #include <torch/types.h>, which "
-        "takes long to compile."
-    )
-
-
-@rules.rule(r"'at' (?:has not been|was not) declared|undeclared identifier 'at'")
-def _at(match: re.Match[str], record: Record) -> str:
-    return _stable(record.text) or "Add #include <ATen/ATen.h> at the top."
-
-
-def _stable(text: str) -> str:
-    """Send the writer of a kernel on the stable ABI away from at::, whose headers would undo what that ABI is for."""
-    if "torch::stable" not in text:
+        return f"Did you mean '{near if space == 'std' else f'{space}::{near}'}'?"
+    if space == "torch":
         return ""
-    return 'A kernel on the stable ABI does without at::, so use torch::stable::, or make it api="aten".'
+    return f"No header that is included has {space}::{name}: check its spelling, or include its header."
 
 
-@rules.rule(
-    r"'(\w+)' is not a member of 'std'|no (?:member|type|template) named '(\w+)' in namespace 'std'"
-    r"|'(\w+)' in namespace 'std' does not name"
-)
-def _in_std(match: re.Match[str], record: Record) -> str:
-    name = match[1] or match[2] or match[3]
-    header = _header_of(name, record) or STD.get(name)
-    if header:
-        return f"Add #include <{header}> at the top."
-    if name in NOT_IN_STD:
-        return f"There is no std::{name}: write {NOT_IN_STD[name]}."
-    guess = record.guess
-    near = corrected(name, STD) or (guess if is_near(name, guess.removeprefix("std::")) else "")
-    return (
-        f"Did you mean '{near}'?"
-        if near
-        else f"No header that is included has std::{name}: check its spelling, or include its header."
-    )
+rules.table(r"""
+'torch'.*has not been declared|'torch::.*' has not|undeclared identifier 'torch'|namespace 'torch'|not a member of 'torch'
+'torch' does not name a type
+  in .
+    Write at::Tensor, at::zeros, ...; the names in torch:: need #include <torch/types.h>, which takes long to compile.
+""")
 
 
 def _header_of(name: str, record: Record) -> str:
@@ -209,8 +191,8 @@ def _only_declared(match: re.Match[str], record: Record) -> str:
     name = next((group for group in match.groups() if group), "")
     if not name and (found := re.search(r"std::(\w+)", record.row)):
         name = found[1]
-    if name in STD and not re.search(rf"#\s*include\s*<{STD[name]}>", record.text):
-        return f"Add #include <{STD[name]}> at the top: so far '{name}' is only declared."
+    if name in names.STD and not re.search(rf"#\s*include\s*<{names.STD[name]}>", record.text):
+        return f"Add #include <{names.STD[name]}> at the top: so far '{name}' is only declared."
     own = re.search(
         r"incomplete type.*?'(?:struct |class )?(\w+)'|'(\w+) \w+' has incomplete|forward declaration of '(?:struct |class )?(\w+)'",
         record.said,
@@ -222,44 +204,9 @@ def _only_declared(match: re.Match[str], record: Record) -> str:
     return ""
 
 
-@rules.rule(
-    r"'(\w+)' is not a member of '(at|c10)'|no (?:member|type|template) named '(\w+)' in namespace '(at|c10)'"
-    r"|'(\w+)' in namespace '(at|c10)' does not name|'(?=(?:at|c10)::(\w+))(at|c10)::\w+' has not been declared"
-)
-def _in_at(match: re.Match[str], record: Record) -> str:
-    name, space = (group for group in match.groups() if group)
-    if stable := _stable(record.text):
-        return stable
-    if name == "tensor" and (cure := _capital(record)):
-        return cure
-    if dtype := DTYPES.get(name.removeprefix("k").lower()):
-        return f"This dtype is at::{dtype} in C++."
-    if name in INDEXING:
-        return f"It is at::indexing::{name}, with #include <ATen/TensorIndexing.h>."
-    if name in aten_functions():
-        return f"Add #include <ATen/ops/{name}.h>, or <ATen/ATen.h> for all of at::."
-    if name in AT_HEADERS:
-        return f"Add #include <{AT_HEADERS[name]}> at the top."
-    guess = record.guess.removeprefix(f"{space}::")
-    known = (
-        aten_functions() | AT_TYPES | AT_HEADERS.keys() if space == "at" else {"irange", "Half", "BFloat16", "Scalar"}
-    )
-    near = corrected(name, known) or (guess if is_near(name, guess) else "")
-    if near:
-        return f"Did you mean '{space}::{near}'?"
-    return f"No header that is included has {space}::{name}: check its spelling, or include its header."
-
-
 #: What people call without the tensor that it is a method of.
 _METHODS = re.findall(
     r"\w+", "size stride numel dim sizes strides item data_ptr contiguous view reshape defined is_contiguous"
-)
-
-
-_UNKNOWN = (
-    r"'([\w:]+)' (?:was not declared|has not been declared|does not name a type)"
-    r"|use of undeclared identifier '(\w+)'|unknown type name '(\w+)'|no template named '(\w+)'"
-    r"|'(\w+)': there are no arguments"
 )
 
 
@@ -275,28 +222,23 @@ def _with_header(said: str, header: str, text: str) -> str:
 @rules.rule(_UNKNOWN)
 def _of_another_language(match: re.Match[str], record: Record) -> str:
     name = _name(match)
-    for modules, whose in ((PYTHON_MODULES, "is Python"), (FOREIGN_MODULES, "is of another language")):
+    for modules, whose in ((names.PYTHON_MODULES, "is Python"), (names.FOREIGN_MODULES, "is of another language")):
         if name in modules and f"{name}." in record.row:
             return f"'{name}.' {whose}: write {modules[name]}."
-    if name in PYTHON_MODULES and f"{name}::" in record.row:
-        return f"There is no namespace '{name}': write {PYTHON_MODULES[name]}."
-    if name in INDEXING and (name != "None" or re.search(r"\bindex(?:_put_)?\s*\(", record.code)):
+    if name in names.PYTHON_MODULES and f"{name}::" in record.row:
+        return f"There is no namespace '{name}': write {names.PYTHON_MODULES[name]}."
+    if name in names.INDEXING and (name != "None" or re.search(r"\bindex(?:_put_)?\s*\(", record.code)):
         return f"It is at::indexing::{name}, with #include <ATen/TensorIndexing.h>."
-    return f"'{name}' is Python: {PYTHON[name]}." if name in PYTHON else ""
-
-
-@rules.rule(_UNKNOWN)
-def _without_namespace(match: re.Match[str], record: Record) -> str:
-    name = _name(match)
-    if name in AT_TYPES:
+    if name in names.PYTHON:
+        return f"'{name}' is Python: {names.PYTHON[name]}."
+    if name in names.AT_TYPES:
         return f"Did you mean 'at::{name}'?"
-    if name in QUALIFIED and not definition(record.text, name):
-        return _with_header(*QUALIFIED[name], record.text)
+    if name in names.QUALIFIED and not definition(record.text, name):
+        return _with_header(*names.QUALIFIED[name], record.text)
     return ""
 
 
-rules.table(
-    r"""
+rules.table(r"""
 UNKNOWN
   line \[[^\[\]]*\]\s*\((?:[^()]*,)?\s*NAME\s*[,)]
     Each parameter of a lambda has a type of its own in front: int64_t NAME, say.
@@ -306,8 +248,7 @@ UNKNOWN
     C++ has no named arguments: pass the value alone, at its place.
   text \benum\s+(?:class|struct)\s+(\w+)[^{;]*\{[^}]*\bNAME\b
     'NAME' belongs to the enum class \1: write \1::NAME.
-""".replace("UNKNOWN", _UNKNOWN)
-)
+""")
 
 
 @rules.rule(_UNKNOWN)
@@ -315,7 +256,7 @@ def _of_header(match: re.Match[str], record: Record) -> str:
     name = _name(match)
     if cure := not_a_template(name, record):
         return cure
-    header = _header_of(name, record) or C_MACROS.get(name, "") or "omp.h" * name.startswith("omp_")
+    header = _header_of(name, record) or names.C_MACROS.get(name, "") or "omp.h" * name.startswith("omp_")
     return f"Add #include <{header}> at the top." if header else ""
 
 
@@ -325,30 +266,22 @@ def _declared(match: re.Match[str], record: Record) -> str:
     return _declared_misspelt(name, text) or _declared_elsewhere(name, record, text)
 
 
-@rules.rule(_UNKNOWN)
-def _of_a_type(match: re.Match[str], record: Record) -> str:
-    """Tell of a parameter without its type, and of a name that stands where a type does."""
-    name, text, code = _name(match), record.text, record.code
-    parameter = at_file_scope(text, record.line) and re.search(rf"[(,]\s*{name}\s*[,)]", code)
-    if parameter and len(re.findall(rf"\b{name}\b", mask(text))) > 1:
-        ahead = re.search(rf"[(,]\s*((?:const\s+)?[\w:]+(?:<[^<>]*>)?[*&]*)\s*[*&]*\w+\s*,\s*{name}\b", code)
-        return f"Each parameter has a type of its own in front: {ahead[1] if ahead else 'float'} {name}, say."
-    a_type = re.search(rf"\b{name}\b[*&]*\s+[*&]?\w|<\s*{name}\s*[,>*]", code)
-    if a_type and re.fullmatch(r"[A-Z]\w?", name) and not re.search(rf"template\s*<[^>]*\b{name}\b", text):
-        return (
-            f"If '{name}' stands for any type, write template <typename {name}> before the function; else declare it."
-        )
-    if name in FOREIGN:
-        return f"Did you mean '{FOREIGN[name]}'?"
-    if re.search(rf"\bfor\s*\(\s*{name}\s*=", record.row):
-        return f"Say its type where the loop begins: for (int64_t {name} = ..."
-    around = at_file_scope(text, record.line) and function_around(text, record.line, record.column)
-    array = re.search(rf"(\w+)\s*\[\s*{name}\s*\]", code) if around else None
-    return (
-        f"An array that is a parameter has no length of its own: write float* {array[1]}, and int64_t {name} beside it."
-        if array
-        else ""
-    )
+rules.table(r"""
+UNKNOWN
+  outside [(,]\s*((?:const\s+)?[\w:]+(?:<[^<>]*>)?[*&]*)\s*[*&]*\w+\s*,\s*NAME\s*[,)]
+  text \bNAME\b(?s:.)*\bNAME\b
+    Each parameter has a type of its own in front: \1 NAME, say.
+  outside [(,]\s*NAME\s*[,)]
+  text \bNAME\b(?s:.)*\bNAME\b
+    Each parameter has a type of its own in front: float NAME, say.
+  in \b(?=[A-Z]\w?\b)NAME\b[*&]*\s+[*&]?\w|<\s*(?=[A-Z]\w?\b)NAME\s*[,>*]
+  no template\s*<[^>]*\bNAME\b
+    If 'NAME' stands for any type, write template <typename NAME> before the function; else declare it.
+  line \bfor\s*\(\s*NAME\s*=
+    Say its type where the loop begins: for (int64_t NAME = ...
+  outside \([^{}]*?(\w+)\s*\[\s*NAME\s*\]
+    An array that is a parameter has no length of its own: write float* \1, and int64_t NAME beside it.
+""")
 
 
 def _is_of_std(name: str, record: Record) -> bool:
@@ -360,13 +293,15 @@ def _is_of_std(name: str, record: Record) -> bool:
 @rules.rule(_UNKNOWN)
 def _of_a_library(match: re.Match[str], record: Record) -> str:
     name, text = _name(match), record.text
-    if name in STD and _is_of_std(name, record):
-        return _with_header(f"std::{name}", STD[name], text)
+    if name in names.FOREIGN:
+        return f"Did you mean '{names.FOREIGN[name]}'?"
+    if name in names.STD and _is_of_std(name, record):
+        return _with_header(f"std::{name}", names.STD[name], text)
     if record.called != name:
         return ""
     tensors = "at::" in text or "torch" in text
-    if not tensors and name in NOT_IN_STD:
-        return f"C++ has no function '{name}': write {NOT_IN_STD[name]}."
+    if not tensors and name in names.NOT_IN_STD:
+        return f"C++ has no function '{name}': write {names.NOT_IN_STD[name]}."
     if not tensors or name not in aten_functions():
         return ""
     given = re.search(rf"\b{name}\s*\(\s*(-?\d+|[A-Za-z_]\w*)?\s*[,)]", record.code)
@@ -378,16 +313,14 @@ def _of_a_library(match: re.Match[str], record: Record) -> str:
 @rules.rule(_UNKNOWN)
 def _misspelt(match: re.Match[str], record: Record) -> str:
     name, text = _name(match), record.text
-    near = nearest_of_text(name, text) or (corrected(name, STD) if _is_of_std(name, record) else "")
+    near = nearest_of_text(name, text) or (corrected(name, names.STD) if _is_of_std(name, record) else "")
     if not near and name.isupper():
-        near = corrected(name, C_MACROS)
-    if not near and name.upper() in C_MACROS:
+        near = corrected(name, names.C_MACROS)
+    if not near and name.upper() in names.C_MACROS:
         near = name.upper()
     if not near and record.called == name and ("at::" in text or "torch" in text):
         near = "at::" * bool(one := corrected(name, aten_functions())) + one
-    if not near and is_near(name, record.guess.rsplit("::", 1)[-1]):
-        near = record.guess
-    return f"Did you mean '{'std::' * (near in STD and near not in words(text))}{near}'?" if near else ""
+    return f"Did you mean '{'std::' * (near in names.STD and near not in words(text))}{near}'?" if near else ""
 
 
 @rules.rule(_UNKNOWN)
@@ -476,7 +409,7 @@ def _closed_between(text: str, place: tuple[int, int], line: int) -> bool:
 )
 def _member(match: re.Match[str], record: Record) -> str:
     name = match[1] or match[2] or match[4] or match[6] or match[7] or match[8] or match[9]
-    if "ScalarType" in record.message and (dtype := DTYPES.get(name.lower())):
+    if "ScalarType" in record.message and (dtype := names.DTYPES.get(name.lower())):
         return f"This dtype is at::{dtype} in C++."
     if "std::array<" in record.message:
         return "The values of a std::array are taken with [ ], as in v[0], and v.size() is their number."
@@ -485,14 +418,14 @@ def _member(match: re.Match[str], record: Record) -> str:
     if "AutogradContext" in record.message and name.startswith("saved_"):
         return "What was saved is ctx->get_saved_variables(), a std::vector of tensors."
     tensor = "Tensor" in record.message
-    if tensor and name in TENSOR_MEMBERS:
-        return f"In C++: {TENSOR_MEMBERS[name]}."
+    if tensor and name in names.TENSOR_MEMBERS:
+        return f"In C++: {names.TENSOR_MEMBERS[name]}."
     if "numeric_limits<" in record.message:
-        near = LIMITS.get(name) or corrected(name, ("infinity", "quiet_NaN", "epsilon", "lowest", "digits"))
+        near = names.LIMITS.get(name) or corrected(name, ("infinity", "quiet_NaN", "epsilon", "lowest", "digits"))
         return f"It is called '{near}', with ( ) after it." if near else ""
-    if "vector<" in record.message and name in VECTOR_MEMBERS:
-        return f"For a std::vector write {VECTOR_MEMBERS[name]}."
-    if "vector<" in record.message and STD.get(name) == "algorithm" and name != "clamp":
+    if "vector<" in record.message and name in names.VECTOR_MEMBERS:
+        return f"For a std::vector write {names.VECTOR_MEMBERS[name]}."
+    if "vector<" in record.message and names.STD.get(name) == "algorithm" and name != "clamp":
         more = "" if re.search("sort|reverse|element|unique|permutation", name) else ", ..."
         return f"It is a function, not a member: std::{name}(v.begin(), v.end(){more}), with #include <algorithm>."
     guess = record.guess
@@ -558,14 +491,8 @@ def _end_of_struct(match: re.Match[str], record: Record) -> str:
 
 def _ends_of_structs(code: str) -> list[int]:
     """List where the bodies of structs and enums end."""
-    open_at: list[int] = []
-    ends = []
-    for bracket in re.finditer(r"[{}]", code):
-        if bracket[0] == "{":
-            open_at.append(bracket.start())
-        elif open_at and re.search(r"\b(?:struct|class|enum|union)\b[^;{}()]*$", code[: open_at.pop()]):
-            ends.append(bracket.end())
-    return ends
+    heads = re.finditer(r"\b(?:struct|class|enum|union)\b[^;{}()]*\{", code)
+    return [closing(code, head.end() - 1) + 1 for head in heads]
 
 
 @rules.rule(r"expected (?:',' or )?';'|expected ';'|expected initializer before|expected ',' or '\.\.\.' before")
@@ -574,12 +501,10 @@ def _semicolon(match: re.Match[str], record: Record) -> str:
         return "// begins a comment: whole numbers are divided by one /, which leaves out the rest."
     here = record.row[max(record.column - 1, 0) :].lstrip()
     word = None if re.search(r"before '\W", record.message) else re.match(r"\w+", here)
-    if word and word[0] in PYTHON:
-        return f"'{word[0]}' is Python: {PYTHON[word[0]]}."
+    if word and word[0] in names.PYTHON:
+        return f"'{word[0]}' is Python: {names.PYTHON[word[0]]}."
     if "at end of" in record.message:
         return "A ';' is missing at the end of this statement."
-    if word and (cure := _capital(record)):
-        return cure
     if word and word[0] in ("return", "break", "continue", "if", "for", "while", "do", "switch", "case", "throw"):
         return f"A ';' is missing before '{word[0]}', where the statement before it ends."
     if word:

@@ -8,7 +8,7 @@ from .advice_tensors import LOGICAL, for_tensors, in_place_of_tensor
 from .compiler_log import Record
 from .names import arguments, count_arguments
 from .rules import Rules, without_aka
-from .source_text import definition, heads_around, is_tensor, mask, parameters
+from .source_text import definition, heads_around, mask, parameters
 
 rules = Rules()
 
@@ -49,10 +49,9 @@ _GIVEN_FOR = (
     (r"^(?:const )?std::vector<", r"\*$", "A vector is no pointer: v.data() points to its first value."),
     (rf"^(?:const )?{NUMBER}$", _TENSOR, NO_TENSOR),
     (rf"^(?:const )?{NUMBER}$", r"TensorAccessor<", _MORE_DIMENSIONS),
-    (r"^[^*]*$", r"^(?:const )?__half$", "A __half is made by __float2half(v) of a float; at::Half converts by itself."),
     (rf"^(?:const )?{NUMBER}\*$", r"[^*]\*(?: ?const)?\*$", "One pointer leads to all of it: (i, j) is p[i * columns + j]."),
     (r"\(\*\)\[|\]\[\w+\]$", r"\*\*$", _ROWS),
-    (r"\[\w+\]\[\w+\]$", r"\*$", "The rows of an array lie one after the other: &a[0][0] points to its first value."),
+    (r"(?:\(\*\)|\[\w+\])\[\w+\]$", r"\*$", "The rows of an array lie one after the other: &a[0][0] points to its first value."),
     (r"__normal_iterator<|::(?:const_)?iterator$", rf"^{NUMBER}$", _ITERATOR),
     (rf"^(?:const )?{NUMBER}$", r"^(?:const )?std::vector<", "A number in ( ) says how many values there are: std::vector<float> v(n)."),
     (rf"^(?:const )?{NUMBER}$", r"^(?:const )?std::(?:pair|tuple)<", "Its values stand in braces: {a, b}."),
@@ -70,6 +69,8 @@ _GIVEN_FOR = (
     (rf"{NUMBER}\*$", _TENSOR, "A pointer is no tensor: give the tensor itself that it points into."),
     (r"lambda", r"\(\*\)\(", "A lambda that captures is no plain function: take it as std::function<float(float)> f, say."),
     (r"^const char ?(?:\*|\[)", r"ScalarType|TypeMeta", "A dtype is a constant, not a text: at::kFloat, at::kDouble, at::kLong, ..."),
+    (r"Vectorized<", rf"^(?:const )?(?:{NUMBER}|T)&?$",
+     "A vector is several numbers: v.store(p + i) writes them all, and the loop goes on by the width of the vector."),
     (r"^void$", r"", "The function that is called here is declared void: it returns nothing."),
     (r"^const char ?(?:\*|\[)", r"^char$", "A single character stands in single quotes: 'a'."),
     (r"^const char ?(?:\*|\[)", rf"^{NUMBER}$", "A text is no number: leave the quotes away, or read it with std::stod(...)."),
@@ -116,8 +117,6 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
     if callee.endswith("_like") and "IntArrayRef" in given:
         of_sizes = callee.removesuffix("_like")
         return f"'{callee}' takes the sizes of a tensor: hand over the tensor, or write at::{of_sizes}(sizes, x.options())."
-    if "Vectorized<" in given and re.fullmatch(rf"(?:const )?(?:{NUMBER}|T)&?", wanted):
-        return "A vector is several numbers: v.store(p + i) writes them all, and the loop goes on by the width of the vector."
     tensor = re.fullmatch(r"(?:const )?at::Tensor&?", given)
     if tensor and (cure := for_tensors(callee, record) or in_place_of_tensor(wanted, record)):
         return cure
@@ -201,7 +200,7 @@ def keeps_const(record: Record, given: str, callee: str) -> str:
     return f"{said}: if it only reads, let it take const ...&, else hand over a copy, {copy}."
 
 
-@rules.rule(r"conver(?:t|sion)|^cannot (?:initialize|assign)|^assigning to |static_cast")
+@rules.rule(r"conver(?:t|sion)|^cannot (?:initialize|assign)|\bassigning to |static_cast")
 def _one_for_another(match: re.Match[str], record: Record) -> str:
     pair = pair_in(record.message)
     if pair is None or record.header:
@@ -270,7 +269,7 @@ def _operator(match: re.Match[str], record: Record) -> str:
             f"'{record.called or 'this call'}' needs an operation that {types[0] if types else 'the type'} does not have: "
             f"define its operator, or hand over a lambda."
         )
-    for ask in (_of_values, _of_tensors, _of_operands, _of_a_pointer, _of_bits, _of_own_types):
+    for ask in (_of_values, _of_tensors, _of_operands, _of_own_types):
         if cure := ask(operator, types, record):
             return cure
     return f"There is no '{operator}' for these types." if types and operator else ""
@@ -308,19 +307,12 @@ def _of_tensors(operator: str, types: list[str], record: Record) -> str:
 def _of_operands(operator: str, types: list[str], record: Record) -> str:
     said = "\n".join(types)
     fits = (cure for of, kinds, cure in _OPERANDS if re.match(of, operator) and re.search(kinds, said, re.MULTILINE))
-    return next(fits, "")
-
-
-def _of_a_pointer(operator: str, types: list[str], record: Record) -> str:
+    if cure := next(fits, ""):
+        return cure
     pointer = next((item for item in types if re.search(r"\*$|\[\w*\]$", item) and "char" not in item), "")
     if pointer and operator[:1] in tuple("+-*/%<>=!"):
         return f"{_types(pointer)} is a pointer, where all the values begin: one of them is taken with [ ], as in x[i]."
-    return "% is for whole numbers: write std::fmod(a, b)." if operator.startswith("%") else ""
-
-
-def _of_bits(operator: str, types: list[str], record: Record) -> str:
-    numbers = types and all(re.fullmatch(NUMBER, item.removeprefix("const ").rstrip("&")) for item in types)
-    return _OF_BITS.get(operator, "") if numbers else ""
+    return ""
 
 
 def _of_own_types(operator: str, types: list[str], record: Record) -> str:
@@ -337,13 +329,7 @@ def _of_own_types(operator: str, types: list[str], record: Record) -> str:
     return ""
 
 
-#: Operators that numbers with a point do not have.
-_OF_BITS = {
-    "&": "& is for the bits of whole numbers: two conditions are combined by &&.",
-    "|": "| is for the bits of whole numbers: two conditions are combined by ||.",
-    "<<": "<< shifts the bits of a whole number: static_cast<int64_t>(v) makes one of a float, and * multiplies.",
-    ">>": ">> shifts the bits of a whole number: static_cast<int64_t>(v) makes one of a float, and / divides.",
-}
+_BOTH = rf"\A(?:(?:const )?{NUMBER}&?(?:\n|\Z))+\Z"
 #: An operator, a type that it does not take, one in a line, and the cure.
 _OPERANDS = (
     (r"(?!<<)", r"ostream", "Output is written with <<."),
@@ -362,17 +348,13 @@ _OPERANDS = (
      'and std::string("got ") + std::to_string(n) makes one text of a number.'),
     (r"\*$", r"string|char", "A text is not repeated by *: std::string(3, '-') holds a character three times."),
     (r"", rf"string(?s:.*)^{NUMBER}$|^{NUMBER}$(?s:.*)string", "A number becomes text with std::to_string(...)."),
+    (r"&$", _BOTH, "& is for the bits of whole numbers: two conditions are combined by &&."),
+    (r"\|$", _BOTH, "| is for the bits of whole numbers: two conditions are combined by ||."),
+    (r"<<$", _BOTH, "<< shifts the bits of a whole number: static_cast<int64_t>(v) makes one of a float, and * multiplies."),
+    (r">>$", _BOTH, ">> shifts the bits of a whole number: static_cast<int64_t>(v) makes one of a float, and / divides."),
     (r"%", r"char", 'C++ puts no values into a text with %: TORCH_CHECK(condition, "got ", n) takes the parts one by one.'),
+    (r"%", r"\A[^*\]]*\Z", "% is for whole numbers: write std::fmod(a, b)."),
 )  # fmt: skip
-
-
-def power(record: Record) -> str:
-    """Tell of Python's power operator, if the line has it."""
-    found = re.search(r"(\w*)[\w)\]]\s*\*\*\s*[-\w(.]", record.row)
-    base = re.search(r"(\w+)\s*\*\*", record.code)
-    if base and is_tensor(record.text, base[1]):
-        return f"C++ has no **: write at::pow({base[1]}, 2), say, or {base[1]} * {base[1]}."
-    return "C++ has no **: write std::pow(a, b), or x * x." if found else ""
 
 
 @rules.rule(
@@ -380,8 +362,9 @@ def power(record: Record) -> str:
 )
 def _choice(match: re.Match[str], record: Record) -> str:
     types = [_types(group) for group in match.groups() if group]
-    tensors = [bool(re.match(_TENSOR, one)) for one in types]
-    if any(tensors) and any(re.fullmatch(rf"(?:const )?{NUMBER}", one) for one in types):
+    if any(re.match(_TENSOR, one) for one in types) and any(
+        re.fullmatch(rf"(?:const )?{NUMBER}", one) for one in types
+    ):
         return "Both values of a choice have one type: at::scalar_tensor(v, x.options()) makes a tensor of the number."
     return f"Both values of a choice have one type, and these are {types[0]} and {types[1]}: convert one to the other's type."
 
@@ -397,7 +380,7 @@ rules.table(r"""
     r"^invalid cast from type|cast from .* (?:is not allowed|loses precision|loses information)|^cannot cast from type"
 )
 def _cast(match: re.Match[str], record: Record) -> str:
-    if tensor := re.search(r"'(?:const )?at::Tensor' to type '([^']*)'", record.message):
+    if tensor := re.search(r"'(?:const )?at::Tensor' to (?:pointer )?type '([^']*)'", record.message):
         return in_place_of_tensor(tensor[1], record)
     if not re.search(r"\*|pointer", record.message):
         return ""

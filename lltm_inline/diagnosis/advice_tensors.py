@@ -61,7 +61,10 @@ constant expression|no matching (?:member )?function|no instance of|template arg
 """)
 
 
-@rules.rule(r"'(?:const )?at::Tensor(?: ?&)?' (?:is not contextually convertible )?to 'bool'")
+@rules.rule(
+    rf"{_TENSOR} (?:is not contextually convertible )?to 'bool'|no match for 'operator!'.*{_TENSOR}"
+    rf"|^invalid argument type {_TENSOR} to unary expression"
+)
 def _for_a_condition(match: re.Match[str], record: Record) -> str:
     found = re.search(r"\bstd::(\w+)\s*\(", record.code) if record.header else None
     return for_tensors(found[1], record) if found else in_place_of_tensor("bool", record)
@@ -117,10 +120,9 @@ TensorAccessor<
 def _of_numbers(match: re.Match[str], record: Record) -> str:
     """Send a tensor that was given to a function of std to the one of the same name in `at`."""
     name = record.called
-    said = re.sub(
-        r"\w+\([^()]*\)::(?=<lambda)", "", record.said
-    )  # a lambda has the name of the function that it stands in
-    if name == "to_string" and "at::Tensor" in record.message:
+    # A lambda has the name of the function that it stands in.
+    said = re.sub(r"\w+\([^()]*\)::(?=<lambda)", "", record.said)
+    if name == "to_string" and "at::Tensor" in said:
         return "std::to_string is for numbers: x.item<float>() takes the one out of a tensor, and std::cout << x prints all."
     vector = re.search(rf"\b{name}\s*\(\s*(\w+)\s*\)", record.code)
     if (
@@ -185,15 +187,6 @@ at::Tensor::\w+\(|without (?:an )?object
   in &\s*(\w+)\s*\[
   text \bTensor&?\s+%1\b
     An element of a tensor is a tensor too: its first number is at \1.const_data_ptr<float>().
-""")
-
-
-@rules.rule(r"no match for 'operator!'|^invalid argument type .* to unary expression")
-def _negated(match: re.Match[str], record: Record) -> str:
-    return in_place_of_tensor("bool", record) if re.search(_TENSOR, match.string) else ""
-
-
-rules.table(r"""
 no matching (?:member )?function for call to|^too many arguments (?:to|in) function
   in (\w+)\.(size|stride)s\s*\(\s*(-?\w+)\s*\)
     \2s() gives all of them, and takes no number: one is \1.\2(\3).

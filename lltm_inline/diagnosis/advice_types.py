@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from .advice_names import not_a_template
-from .advice_pairs import ARGUMENT, NO_TENSOR, NUMBER, candidates, declared_as, in_dispatch, keeps_const, of_pair, power
+from .advice_pairs import ARGUMENT, NO_TENSOR, NUMBER, candidates, declared_as, in_dispatch, keeps_const, of_pair
 from .compiler_log import Record, plain_name
 from .names import STD, arguments, aten_functions, corrected, count_arguments, is_near, split_arguments
 from .rules import Rules, without_aka
-from .source_text import declarations, definition, heads_around, is_pointer, mask, offset_of, position
+from .source_text import declarations, definition, heads_around, mask, offset_of, position
 
 rules = Rules()
 
@@ -55,33 +55,21 @@ def _template_arguments(match: re.Match[str], record: Record) -> str:
     return ""
 
 
-@rules.rule(r"std::vector<|no viable overloaded '[-+*/]?='")
-def _made_vector(match: re.Match[str], record: Record) -> str:
-    """Tell of a vector that is made with the wrong brackets, or of the wrong values."""
-    if range_ := re.search(r"std::vector<[^<>;]*>\s+(\w+)\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)", record.code):
-        name, start, length = range_.groups()
-        return (
-            f"The values of a vector are given by begin and end: {name}({start}, {start} + {length})."
-            if is_pointer(record.text, start)
-            else ""
-        )
-    if re.search(r"no matching (?:constructor|function)", match.string):
-        rows = re.search(r"<\s*(std::vector<[^;]*>)\s*>\s*(\w+)\s*\(\s*([^,()]+),\s*([^,()]+)\)", record.code)
-        return (
-            f"{rows[3]} rows of {rows[4]} values each are {rows[2]}({rows[3]}, {rows[1]}({rows[4]}))." if rows else ""
-        )
-    code = mask(record.text)
-    whole = re.search(r"(\w+)\s*[-+*/]=", record.code)
-    if whole and re.search(rf"\bstd::vector<[^;(){{}}]*>&?\s+{whole[1]}\b", code):
-        return f"A vector has no arithmetic: go through its elements, for (auto& one : {whole[1]}) one += ..."
-    for found in re.finditer(r"(std::vector<[^;={}]*>)\s+(\w+)\s*\[([^;\[\]]+)\]\s*;", code):
-        if re.search(rf"\b{found[2]}\s*(?:\.|\[[^\[\]]*\]\s*[-+*/]?=)", record.code):
-            line = position(code, found.start())[0]
-            return f"The [ ] of line {line} make an array of vectors: one with {found[3]} values is {found[1]} {found[2]}({found[3]})."
-    return ""
-
-
 rules.table(r"""
+std::vector<|no viable overloaded '[-+*/]?='
+  in std::vector<[^<>;]*>\s+(\w+)\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)
+  text [\w>]\s*\*\s*(?:const\s+|__restrict__\s+)?%2\b\s*[,;=)]
+    The values of a vector are given by begin and end: \1(\2, \2 + \3).
+no matching (?:constructor|function).*std::vector<
+  in <\s*(std::vector<[^;]*>)\s*>\s*(\w+)\s*\(\s*([^,()]+),\s*([^,()]+)\)
+    \3 rows of \4 values each are \2(\3, \1(\4)).
+std::vector<|no viable overloaded '[-+*/]?='
+  in (\w+)\s*[-+*/]=
+  text \bstd::vector<[^;(){}]*>&?\s+%1\b
+    A vector has no arithmetic: go through its elements, for (auto& one : \1) one += ...
+  text (std::vector<[^;={}]*>)\s+(\w+)\s*\[([^;\[\]]+)\]\s*;
+  in \b%2\s*(?:\.|\[[^\[\]]*\]\s*[-+*/]?=)
+    The [ ] with which '\2' is declared make an array of vectors: one with \3 values is \1 \2(\3).
 DeprecatedTypeProperties|'type' is deprecated|::type\(\) const' is deprecated
   in (\w+)\.type\(\)
     Write \1.scalar_type() in place of \1.type().
@@ -106,22 +94,12 @@ def _binding(match: re.Match[str], record: Record) -> str:
     name = re.search(r"\b(forward|backward)\b", record.row + record.message)
     which = name[1] if name else "forward"
     if "returned value" in record.message or "could not convert" in record.message:
-        return (
-            f"What {which} returns does not fit the op's signature: one tensor is returned bare, several "
-            f"as std::tuple<at::Tensor, ...>."
-        )
-    count = re.search(r"too (few|many) arguments", record.message) or next(
-        (found for note in record.notes if (found := re.search(r"requires .*argument|expects", note.message))), None
-    )
-    if count:
-        return (
-            f"The parameters of {which} do not fit the op's signature: their number differs from what the "
-            f"binding passes."
-        )
-    return (
-        f"The parameters of {which} do not fit the op's signature: a tensor is const at::Tensor&, a "
-        f"number double or int64_t."
-    )
+        fits = "one tensor is returned bare, several as std::tuple<at::Tensor, ...>"
+        return f"What {which} returns does not fit the op's signature: {fits}."
+    of_count = r"^too (?:few|many) arguments|; .*?(?:requires .*argument|expects)"
+    differs = "their number differs from what the binding passes" if re.search(of_count, record.said) else ""
+    fits = differs or "a tensor is const at::Tensor&, a number double or int64_t"
+    return f"The parameters of {which} do not fit the op's signature: {fits}."
 
 
 @rules.rule(
@@ -217,15 +195,6 @@ def _no_match(match: re.Match[str], record: Record) -> str:
     ):
         told = "" if left[1].startswith("_") else f"'s {left[1]}"
         return f"The arguments do not tell the template{told}: name it, {name}<...>(...)."
-    if re.search(
-        r"invalid explicitly-specified|usable in a constant|wrong number of template arg|type/value mismatch", said
-    ):
-        return (
-            f"'{name}' does not take what stands between < and > here: for a typename a type, for an int a number that is "
-            f"known when the text is compiled."
-        )
-    if "expects an lvalue for" in said:
-        return "The function may change what it is given, and this is no variable: put it into one first, or take it as const ...&."
     return ""
 
 
@@ -257,6 +226,12 @@ def _hidden(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
+no match(?:ing function)? for call to '?(?:[\w:]+::)?(\w+)
+  said invalid explicitly-specified|usable in a constant|wrong number of template arg|type/value mismatch
+    'NAME' does not take what stands between < and > here: for a typename a type, for an int a number that is known when the
+    text is compiled.
+  said expects an lvalue for
+    The function may change what it is given, and this is no variable: put it into one first, or take it as const ...&.
 cannot be used as a function|called object type .* is not a function
   in (?:\.|->)(\w+)\s*\(\s*\)
     '\1' is a value, not a method: take its ( ) away.
@@ -346,9 +321,7 @@ def _constant(match: re.Match[str], record: Record) -> str:
         if not re.search(r"passing 'const|not marked const", said):
             return ""
         return "A const at::Tensor& cannot be made another tensor: give the result a name of its own."
-    if "overloaded '" in record.message:
-        return ""
-    if "overloaded operator[]" in record.message:
+    if "overloaded '" in record.message or "overloaded operator[]" in record.message:
         return ""
     head = next((head for head in reversed(heads) if re.search(r"\)\s*const\s*$", head)), "")
     if head and ("member" in record.message or "this" in record.message):
@@ -369,14 +342,13 @@ def _constant(match: re.Match[str], record: Record) -> str:
     return f"{what}: drop the const where it is declared if it has to change, else write to another variable."
 
 
-@rules.rule(
-    r"invalid type argument of unary '\*'|indirection requires pointer operand|^operand of '\*' must be a pointer"
-)
-def _power(match: re.Match[str], record: Record) -> str:
-    return power(record)
-
-
 rules.table(r"""
+invalid type argument of unary '\*'|indirection requires pointer operand|^operand of '\*' must be a pointer
+  in (\w+)\s*\*\*
+  text \bTensor\s*&{0,2}\s+%1\b
+    C++ has no **: write at::pow(\1, 2), say, or \1 * \1.
+  in [\w)\]]\s*\*\*\s*[-\w(.]
+    C++ has no **: write std::pow(a, b), or x * x.
 invalid type argument of unary '\*'|indirection requires pointer operand
   in .
     Only a pointer can have a * in front.
@@ -476,8 +448,6 @@ rules.table(r"""
 type '(?:const )?(?:std::(?:vector|array)<|at::T|TensorAccessor).* does not provide a call operator
 ^no match for call to '\((?:const )?(?:std::(?:vector|array)<|at::T|\S*TensorAccessor)
     An element is taken with [ ]: ( ) calls a function.
-^no match for call to '\(const (?!.*lambda|std::function<)|^no matching function for call to object of type 'const (?!.*lambda)
-    The object is const, so it takes ( ) only if its struct has an operator() with const after its ( ).
 does not provide a call operator|^no match for call to '\((?!const |.*lambda|std::function<)
     This is an object and no function: it takes ( ) only if its struct has an operator().
 lvalue required as (?:left|increment|decrement) operand|expression is not assignable
@@ -508,9 +478,9 @@ redefinition of default argument|^default argument given for parameter
 def _twice(match: re.Match[str], record: Record) -> str:
     earlier = next((note.line for note in record.notes if note.file == record.file and note.line), 0)
     where = f" in line {earlier}" if earlier else " before"
-    if re.match(r"[^=;]*\([^=]*\)\s*(?:const\s*)?\{|\s*(?:struct|class|enum)\b", record.code):
-        return f"This name is declared{where} already: choose another name, or take one of the two away."
-    return f"This name is declared{where} already: choose another name, or leave out the type to assign to it."
+    whole = re.match(r"[^=;]*\([^=]*\)\s*(?:const\s*)?\{|\s*(?:struct|class|enum)\b", record.code)
+    other = "take one of the two away" if whole else "leave out the type to assign to it"
+    return f"This name is declared{where} already: choose another name, or {other}."
 
 
 rules.table(r"""
@@ -536,23 +506,18 @@ _OPENMP = re.findall(
 )
 
 
-@rules.rule(r"ignoring '?#pragma (\w+)|unknown pragma ignored")
+@rules.rule(r"ignoring '?#pragma|unknown pragma ignored")
 def _pragma(match: re.Match[str], record: Record) -> str:
-    found = re.match(r"\s*#\s*pragma\s+(\w+)", record.row)
-    name = found[1] if found else match[1] or ""
+    name, directive = [*re.findall(r"\w+", record.row.partition("pragma")[2]), "", ""][:2]
+    if name == "omp" and directive not in _OPENMP and (near := corrected(directive, _OPENMP)):
+        return f"Did you mean #pragma omp {near}?"
     if name == "omp":
-        directive = re.match(r"\s*#\s*pragma\s+omp\s+(\w+)", record.row)
-        near = corrected(directive[1], _OPENMP) if directive and directive[1] not in _OPENMP else ""
-        if near:
-            return f"Did you mean #pragma omp {near}?"
         return "OpenMP is off, so this loop stays serial: add -fopenmp to the flags."
     if name in _OPENMP:
         return f"Did you mean #pragma omp {name}?"
-    return (
-        "Did you mean #pragma omp?"
-        if is_near(name, "omp") or sorted(name) == sorted("omp")
-        else "The compiler does not know it: check its spelling."
-    )
+    if is_near(name, "omp") or sorted(name) == sorted("omp"):
+        return "Did you mean #pragma omp?"
+    return "The compiler does not know it: check its spelling."
 
 
 rules.table(r"""
@@ -587,8 +552,7 @@ def _undefined(match: re.Match[str], record: Record) -> str:
             "It belongs to PyTorch: the library was linked against another version, or the header "
             "declares what this build of torch does not have."
         )
-    name = re.sub(r".*::", "", re.sub(r"[(<].*", "", symbol)).split(" ")[-1]
-    near = ""
+    name, near = plain_name(symbol), ""
     if record.file in record.sources:
         text = mask(record.sources[record.file])
         near = corrected(name, set(re.findall(r"\w+(?=\s*\([^;{}]*\)\s*\{)", text)) - {name, "if", "for", "while"})

@@ -164,15 +164,14 @@ def _once(records: list[Record]) -> list[Record]:
 def _promote_characters(records: list[Record]) -> None:
     """Make a warning of a missing quote the error that it is, when an error follows from it."""
     failing = {(record.file, record.line) for record in records if record.severity == "error"}
-    for record in records:
-        if "missing terminating" in record.message and (record.file, record.line) in failing:
-            record.severity = "error"
     seen = set()
-    for record in list(records):
-        if "missing terminating" in record.message:
-            if (record.file, record.line) in seen:
-                records.remove(record)
-            seen.add((record.file, record.line))
+    for record in [record for record in records if "missing terminating" in record.message]:
+        place = record.file, record.line
+        if place in failing:
+            record.severity = "error"
+        if place in seen:
+            records.remove(record)
+        seen.add(place)
 
 
 def _add_bracket_fault(records: list[Record], sources: Mapping[str, str]) -> None:

@@ -287,10 +287,16 @@ def plain_name(symbol: str) -> str:
         >>> plain_name("void lltm::gate<float>(float, int)")
         'gate'
     """
-    head = re.sub(r"\(.*", "", symbol)
-    while "<" in head:
-        shorter = re.sub(r"<[^<>]*>", "", head)
-        if shorter == head:
-            break
-        head = shorter
-    return head.split("::")[-1].split(" ")[-1].lstrip("*&")
+    return bare(re.sub(r"\(.*", "", symbol)).split("::")[-1].split(" ")[-1].lstrip("*&")
+
+
+def bare(name: str) -> str:
+    """Leave out what stands between < and >.
+
+    Example:
+        >>> bare("std::map<int, std::pair<int, int>>::at")
+        'std::map::at'
+    """
+    while name != (less := re.sub(r"<[^<>]*>", "", name)):
+        name = less
+    return name

@@ -18,21 +18,26 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-_STD_BY_HEADER = {
-    "cmath": "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 "
-    "fabs floor fma fmax"
-    " fmin fmod hypot fdim frexp ilogb logb lrint llround lround modf nan nearbyint nextafter remainder remquo rint scalbn signbit"
-    " isnormal lerp isfinite isinf isnan ldexp lgamma log log10 log1p log2 pow round sin sinh sqrt "
-    "tan tanh tgamma trunc",
-    "algorithm": "max min sort fill fill_n copy copy_n clamp transform max_element min_element any_of all_of "
-    "reverse nth_element"
-    " partial_sort lower_bound upper_bound for_each count_if find find_if none_of equal generate replace remove_if unique"
-    " rotate shuffle stable_sort partition binary_search minmax minmax_element swap_ranges adjacent_find all_of copy_if"
-    " copy_backward count equal_range find_if_not includes is_sorted lexicographical_compare make_heap merge mismatch move_backward"
-    " next_permutation partial_sort_copy pop_heap push_heap remove replace_if reverse_copy sample search set_difference"
-    " set_intersection set_union sort_heap unique_copy generate_n for_each_n",
-    "numeric": "accumulate iota inner_product reduce partial_sum adjacent_difference exclusive_scan inclusive_scan"
-    " transform_reduce gcd lcm midpoint",
+def _each(names_of: Mapping[str, str]) -> Mapping[str, str]:
+    """Turn a table of the names that share a value into one from each name to its value."""
+    return {name: value for value, names in names_of.items() for name in names.split()}
+
+
+#: Header of a name in std.
+STD = _each({
+    "cmath": "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor fma "
+    "fmax fmin fmod hypot fdim frexp ilogb logb lrint llround lround modf nan nearbyint nextafter remainder remquo "
+    "rint scalbn signbit isnormal lerp isfinite isinf isnan ldexp lgamma log log10 log1p log2 pow round sin sinh "
+    "sqrt tan tanh tgamma trunc",
+    "algorithm": "max min sort fill fill_n copy copy_n clamp transform max_element min_element any_of all_of reverse "
+    "nth_element partial_sort lower_bound upper_bound for_each count_if find find_if none_of equal generate "
+    "replace remove_if unique rotate shuffle stable_sort partition binary_search minmax minmax_element swap_ranges "
+    "adjacent_find all_of copy_if copy_backward count equal_range find_if_not includes is_sorted "
+    "lexicographical_compare make_heap merge mismatch move_backward next_permutation partial_sort_copy pop_heap "
+    "push_heap remove replace_if reverse_copy sample search set_difference set_intersection set_union sort_heap "
+    "unique_copy generate_n for_each_n",
+    "numeric": "accumulate iota inner_product reduce partial_sum adjacent_difference exclusive_scan inclusive_scan "
+    "transform_reduce gcd lcm midpoint",
     "vector": "vector",
     "array": "array",
     "tuple": "tuple make_tuple tie get apply tuple_cat tuple_size tuple_size_v tuple_element tuple_element_t forward_as_tuple ignore",
@@ -63,8 +68,8 @@ _STD_BY_HEADER = {
     "valarray": "valarray",
     "ranges": "ranges views",
     "concepts": "floating_point integral same_as convertible_to",
-    "random": "mt19937 mt19937_64 random_device default_random_engine uniform_real_distribution uniform_int_distribution"
-    " normal_distribution bernoulli_distribution",
+    "random": "mt19937 mt19937_64 random_device default_random_engine uniform_real_distribution uniform_int_distribution "
+    "normal_distribution bernoulli_distribution",
     "deque": "deque",
     "queue": "queue priority_queue",
     "stack": "stack",
@@ -93,221 +98,174 @@ _STD_BY_HEADER = {
     "atomic": "atomic atomic_int atomic_flag",
     "chrono": "chrono",
     "stdexcept": "runtime_error invalid_argument out_of_range logic_error",
-    "type_traits": "is_same_v is_same enable_if_t conditional_t decay_t remove_const_t remove_reference_t is_integral_v"
-    " is_floating_point_v common_type_t",
+    "type_traits": "is_same_v is_same enable_if_t conditional_t decay_t remove_const_t remove_reference_t is_integral_v "
+    "is_floating_point_v common_type_t",
     "bit": "bit_cast popcount bit_ceil bit_floor has_single_bit countl_zero countr_zero",
     "span": "span",
-}
-#: Header of a name in std.
-STD: Mapping[str, str] = {name: header for header, names in _STD_BY_HEADER.items() for name in names.split()}
+})  # fmt: skip
 
 #: Header of a macro of the C library.
-C_MACROS: Mapping[str, str] = {
-    name: header
-    for header, names in {
-        "cfloat": "FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON",
-        "climits": "INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN LLONG_MAX LLONG_MIN CHAR_BIT",
-        "cstdint": "INT32_MAX INT32_MIN INT64_MAX INT64_MIN SIZE_MAX",
-        "cmath": "INFINITY NAN HUGE_VAL M_PI M_E M_SQRT2 M_SQRT1_2",
-        "cassert": "assert",
-        "cstdio": "stderr stdout stdin EOF",
-    }.items()
-    for name in names.split()
-}
+C_MACROS = _each({
+    "cfloat": "FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON",
+    "climits": "INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN LLONG_MAX LLONG_MIN CHAR_BIT",
+    "cstdint": "INT32_MAX INT32_MIN INT64_MAX INT64_MIN SIZE_MAX",
+    "cmath": "INFINITY NAN HUGE_VAL M_PI M_E M_SQRT2 M_SQRT1_2",
+    "cassert": "assert",
+    "cstdio": "stderr stdout stdin EOF",
+})  # fmt: skip
 #: Names of other languages that are no misspellings.
-FOREIGN: Mapping[str, str] = {
-    "null": "nullptr",
-    "nil": "nullptr",
-    "boolean": "bool",
-    "String": "std::string",
-    "byte": "uint8_t",
-    "let": "auto",
-    "var": "auto",
-    "elseif": "else if",
-    "elsif": "else if",
-    "foreach": "for",
-    "PI": "M_PI",
-    "pi": "M_PI",
-    "inf": "INFINITY",
-    "str": "std::string",
-    "scalar": "scalar_t",
-    "float32": "float",
-    "float64": "double",
-    "final": "const",
-    "readonly": "const",
-    "integer": "int",
-    "int64": "int64_t",
-    "int32": "int32_t",
-    "uint8": "uint8_t",
-    "i32": "int32_t",
-    "i64": "int64_t",
-    "u8": "uint8_t",
-    "u32": "uint32_t",
-    "u64": "uint64_t",
-    "f32": "float",
-    "f64": "double",
-    "usize": "size_t",
-    "isize": "int64_t",
-    "uint": "unsigned",
-    "real": "double",
-    "number": "double",
-    "NaN": "NAN",
-    "nan": "NAN",
-    "Inf": "INFINITY",
-    "Infinity": "INFINITY",
-    "undefined": "nullptr",
-    "interface": "struct",
-}
+FOREIGN = _each({
+    "nullptr": "null nil undefined",
+    "bool": "boolean",
+    "std::string": "String str",
+    "uint8_t": "byte uint8 u8",
+    "auto": "let var",
+    "else if": "elseif elsif",
+    "for": "foreach",
+    "M_PI": "PI pi",
+    "INFINITY": "inf Inf Infinity",
+    "scalar_t": "scalar",
+    "float": "float32 f32",
+    "double": "float64 f64 real number",
+    "const": "final readonly",
+    "int": "integer",
+    "int64_t": "int64 i64 isize",
+    "int32_t": "int32 i32",
+    "uint32_t": "u32",
+    "uint64_t": "u64",
+    "size_t": "usize",
+    "unsigned": "uint",
+    "NAN": "NaN nan",
+    "struct": "interface",
+})  # fmt: skip
 
 #: What other languages have by a plain name, and std has not.
-NOT_IN_STD: Mapping[str, str] = {
-    "sum": "std::accumulate(p, p + n, 0.0f), with #include <numeric>",
-    "relu": "x > 0 ? x : 0",
-    "argmax": "std::max_element(p, p + n) - p, with #include <algorithm>",
-    "argmin": "std::min_element(p, p + n) - p, with #include <algorithm>",
-    "mean": "std::accumulate(p, p + n, 0.0f) / n, with #include <numeric>",
-    "sigmoid": "1 / (1 + std::exp(-x)), with #include <cmath>",
-    "square": "x * x",
-    "sqr": "x * x, or std::sqrt(x) for the root",
-    "pi": "M_PI, with #include <cmath>",
-    "PI": "M_PI, with #include <cmath>",
-    "infinity": "std::numeric_limits<float>::infinity(), with #include <limits>",
-    "softplus": "std::log1p(std::exp(x)), with #include <cmath>",
-    "sign": "(x > 0) - (x < 0)",
-    "rsqrt": "1 / std::sqrt(x), with #include <cmath>",
-    "inf": "std::numeric_limits<float>::infinity(), with #include <limits>",
-    "print": 'std::cout << x << "\\n", with #include <iostream>',
-    "println": 'std::cout << x << "\\n", with #include <iostream>',
-}
+NOT_IN_STD = _each({
+    "std::accumulate(p, p + n, 0.0f), with #include <numeric>": "sum",
+    "x > 0 ? x : 0": "relu",
+    "std::max_element(p, p + n) - p, with #include <algorithm>": "argmax",
+    "std::min_element(p, p + n) - p, with #include <algorithm>": "argmin",
+    "std::accumulate(p, p + n, 0.0f) / n, with #include <numeric>": "mean",
+    "1 / (1 + std::exp(-x)), with #include <cmath>": "sigmoid",
+    "x * x": "square",
+    "x * x, or std::sqrt(x) for the root": "sqr",
+    "M_PI, with #include <cmath>": "pi PI",
+    "std::numeric_limits<float>::infinity(), with #include <limits>": "infinity inf",
+    "std::log1p(std::exp(x)), with #include <cmath>": "softplus",
+    "(x > 0) - (x < 0)": "sign",
+    "1 / std::sqrt(x), with #include <cmath>": "rsqrt",
+    'std::cout << x << "\\n", with #include <iostream>': "print println",
+})  # fmt: skip
 
 #: What a Python programmer writes, and what C++ wants there.
-PYTHON: Mapping[str, str] = {
-    "None": "write nullptr for a pointer, std::nullopt for an optional, at::Tensor() for no tensor",
-    "True": "write true",
-    "False": "write false",
-    "elif": "write else if",
-    "def": "a function starts with the type it returns, at::Tensor forward(...)",
-    "len": "write x.size(0) for a tensor, v.size() for a vector",
-    "range": "write for (int64_t i = 0; i < n; ++i)",
-    "enumerate": "write for (int64_t i = 0; i < n; ++i)",
-    "zip": "write for (int64_t i = 0; i < n; ++i)",
-    "print": 'write std::cout << x << "\\n" with #include <iostream>',
-    "pass": "write nothing, or {}",
-    "self": "a function takes its tensors by name, and a method of a struct names its members alone",
-    "lambda": "write [&](float x) { return ...; }",
-    "is": "write ==",
-    "del": "what is declared in a { } ends with it, so write nothing",
-    "with": "what is declared in a { } ends with it, as in { at::NoGradGuard guard; ... }",
-    "global": "what is declared before all functions is seen by all of them",
-    "yield": "put the values into a std::vector, and return that",
-    "isinstance": "each variable has one type, which is known when the text is compiled",
-    "in": "write for (const auto& item : items)",
-}
+PYTHON = _each({
+    "write nullptr for a pointer, std::nullopt for an optional, at::Tensor() for no tensor": "None",
+    "write true": "True",
+    "write false": "False",
+    "write else if": "elif",
+    "a function starts with the type it returns, at::Tensor forward(...)": "def",
+    "write x.size(0) for a tensor, v.size() for a vector": "len",
+    "write for (int64_t i = 0; i < n; ++i)": "range enumerate zip",
+    'write std::cout << x << "\\n" with #include <iostream>': "print",
+    "write nothing, or {}": "pass",
+    "a function takes its tensors by name, and a method of a struct names its members alone": "self",
+    "write [&](float x) { return ...; }": "lambda",
+    "write ==": "is",
+    "what is declared in a { } ends with it, so write nothing": "del",
+    "what is declared in a { } ends with it, as in { at::NoGradGuard guard; ... }": "with",
+    "what is declared before all functions is seen by all of them": "global",
+    "put the values into a std::vector, and return that": "yield",
+    "each variable has one type, which is known when the text is compiled": "isinstance",
+    "write for (const auto& item : items)": "in",
+})  # fmt: skip
 #: Modules that are written with a dot in Python.
-PYTHON_MODULES: Mapping[str, str] = {
-    "np": "std:: for numbers, at:: for tensors",
-    "math": "std::",
-    "F": "at::",
-    "nn": "at::",
-    "torch": "at::",
-    "pytorch": "at::",
-    "aten": "at::",
-    "ATen": "at::",
-}
+PYTHON_MODULES = _each({
+    "std:: for numbers, at:: for tensors": "np",
+    "std::": "math",
+    "at::": "F nn torch pytorch aten ATen",
+})  # fmt: skip
 #: What other languages reach by a dot.
-FOREIGN_MODULES: Mapping[str, str] = {
-    "Math": "std::, as in std::sqrt(x)",
-    "Integer": "std::numeric_limits<int>, as in std::numeric_limits<int>::max()",
-    "Float": "std::numeric_limits<float>, as in std::numeric_limits<float>::max()",
-    "Double": "std::numeric_limits<double>, as in std::numeric_limits<double>::max()",
-    "console": 'std::cout << x << "\\n"',
-    "Console": 'std::cout << x << "\\n"',
-    "System": 'std::cout << x << "\\n"',
-}
+FOREIGN_MODULES = _each({
+    "std::, as in std::sqrt(x)": "Math",
+    "std::numeric_limits<int>, as in std::numeric_limits<int>::max()": "Integer",
+    "std::numeric_limits<float>, as in std::numeric_limits<float>::max()": "Float",
+    "std::numeric_limits<double>, as in std::numeric_limits<double>::max()": "Double",
+    'std::cout << x << "\\n"': "console Console System",
+})  # fmt: skip
 #: Members of a tensor that are called otherwise in C++.
-TENSOR_MEMBERS: Mapping[str, str] = {
-    "shape": "write x.size(0) for one extent, x.sizes() for all",
-    "ndim": "write x.dim()",
-    "T": "write x.t()",
-    "mT": "write x.mT()",
-    "data": "write x.data_ptr<float>()",
-    "tolist": "read the elements through x.accessor<float, 2>() or x.const_data_ptr<float>()",
-    "numpy": "read the elements through x.const_data_ptr<float>()",
-    "float": "write x.to(at::kFloat)",
-    "double": "write x.to(at::kDouble)",
-    "half": "write x.to(at::kHalf)",
-    "int": "write x.to(at::kInt)",
-    "long": "write x.to(at::kLong)",
-    "bool": "write x.to(at::kBool)",
-    "new_zeros": "write x.new_zeros({rows, columns}), or at::zeros({rows, columns}, x.options())",
-    "type_as": "write x.to(other.scalar_type())",
-    "length": "write x.numel() for all elements, x.size(0) for the rows",
-    "len": "write x.numel() for all elements, x.size(0) for the rows",
-    "rows": "write x.size(0)",
-    "cols": "write x.size(1)",
-    "copy": "write x.clone(), or y.copy_(x)",
-    "nelement": "write x.numel()",
-    "zero": "write y.zero_()",
-    "fill": "write y.fill_(value)",
-    "astype": "write x.to(at::kFloat)",
-    "ptr": "write x.const_data_ptr<float>() to read, x.mutable_data_ptr<float>() to write",
-    "begin": "go through its elements by a pointer, x.const_data_ptr<float>()",
-    "at": "write x[i][j].item<float>(), or read the elements through x.accessor<float, 2>()",
-}
+TENSOR_MEMBERS = _each({
+    "write x.size(0) for one extent, x.sizes() for all": "shape",
+    "write x.dim()": "ndim",
+    "write x.t()": "T",
+    "write x.mT()": "mT",
+    "write x.data_ptr<float>()": "data",
+    "read the elements through x.accessor<float, 2>() or x.const_data_ptr<float>()": "tolist",
+    "read the elements through x.const_data_ptr<float>()": "numpy",
+    "write x.to(at::kFloat)": "float astype",
+    "write x.to(at::kDouble)": "double",
+    "write x.to(at::kHalf)": "half",
+    "write x.to(at::kInt)": "int",
+    "write x.to(at::kLong)": "long",
+    "write x.to(at::kBool)": "bool",
+    "write x.new_zeros({rows, columns}), or at::zeros({rows, columns}, x.options())": "new_zeros",
+    "write x.to(other.scalar_type())": "type_as",
+    "write x.numel() for all elements, x.size(0) for the rows": "length len",
+    "write x.size(0)": "rows",
+    "write x.size(1)": "cols",
+    "write x.clone(), or y.copy_(x)": "copy",
+    "write x.numel()": "nelement",
+    "write y.zero_()": "zero",
+    "write y.fill_(value)": "fill",
+    "write x.const_data_ptr<float>() to read, x.mutable_data_ptr<float>() to write": "ptr",
+    "go through its elements by a pointer, x.const_data_ptr<float>()": "begin",
+    "write x[i][j].item<float>(), or read the elements through x.accessor<float, 2>()": "at",
+})  # fmt: skip
 #: What a std::vector has in place of a member that it has not.
-VECTOR_MEMBERS: Mapping[str, str] = {
-    "append": "v.push_back(value)",
-    "add": "v.push_back(value)",
-    "length": "v.size()",
-    "len": "v.size()",
-    "pop": "v.pop_back()",
-    "extend": "v.insert(v.end(), other.begin(), other.end())",
-    "remove": "v.erase(v.begin() + i)",
-    "first": "v.front()",
-    "last": "v.back()",
-    "sum": "std::accumulate(v.begin(), v.end(), 0.0f), with #include <numeric>",
-    "max": "*std::max_element(v.begin(), v.end()), with #include <algorithm>",
-    "min": "*std::min_element(v.begin(), v.end()), with #include <algorithm>",
-    "push": "v.push_back(value)",
-    "get": "v[i]",
-    "set": "v[i] = value",
-    "isEmpty": "v.empty()",
-    "is_empty": "v.empty()",
-    "indexOf": "std::find(v.begin(), v.end(), value) - v.begin(), with #include <algorithm>",
-    "index": "std::find(v.begin(), v.end(), value) - v.begin(), with #include <algorithm>",
-    "copy": "auto w = v;",
-    "slice": "std::vector<float>(v.begin() + a, v.begin() + b)",
-    "contains": "std::find(v.begin(), v.end(), value) != v.end(), with #include <algorithm>",
-}
+VECTOR_MEMBERS = _each({
+    "v.push_back(value)": "append add push",
+    "v.size()": "length len",
+    "v.pop_back()": "pop",
+    "v.insert(v.end(), other.begin(), other.end())": "extend",
+    "v.erase(v.begin() + i)": "remove",
+    "v.front()": "first",
+    "v.back()": "last",
+    "std::accumulate(v.begin(), v.end(), 0.0f), with #include <numeric>": "sum",
+    "*std::max_element(v.begin(), v.end()), with #include <algorithm>": "max",
+    "*std::min_element(v.begin(), v.end()), with #include <algorithm>": "min",
+    "v[i]": "get",
+    "v[i] = value": "set",
+    "v.empty()": "isEmpty is_empty",
+    "std::find(v.begin(), v.end(), value) - v.begin(), with #include <algorithm>": "indexOf index",
+    "auto w = v;": "copy",
+    "std::vector<float>(v.begin() + a, v.begin() + b)": "slice",
+    "std::find(v.begin(), v.end(), value) != v.end(), with #include <algorithm>": "contains",
+})  # fmt: skip
 #: What a std::numeric_limits has in place of a member that it has not.
-LIMITS: Mapping[str, str] = {
-    "inf": "infinity", "Inf": "infinity", "INF": "infinity", "nan": "quiet_NaN", "NaN": "quiet_NaN", "eps": "epsilon",
-    "maximum": "max", "minimum": "min", "MAX": "max", "MIN": "min", "max_value": "max", "min_value": "min",
-}  # fmt: skip
+LIMITS = _each({
+    "infinity": "inf Inf INF",
+    "quiet_NaN": "nan NaN",
+    "epsilon": "eps",
+    "max": "maximum MAX max_value",
+    "min": "minimum MIN min_value",
+})  # fmt: skip
 #: Types of ATen that people write without `at::`.
-AT_TYPES = frozenset(
-    _names(
-        "Tensor TensorOptions ScalarType IntArrayRef ArrayRef TensorAccessor Scalar kFloat kDouble kCPU kCUDA "
-        "kHalf kBFloat16 kInt kLong kShort kByte kChar kBool kStrided Device DeviceType MemoryFormat Half BFloat16 TensorList "
-        "PackedTensorAccessor32 PackedTensorAccessor64 RestrictPtrTraits parallel_for"
-    )
-)
+AT_TYPES = frozenset(_names(
+    "Tensor TensorOptions ScalarType IntArrayRef ArrayRef TensorAccessor Scalar kFloat kDouble kCPU kCUDA kHalf kBFloat16 kInt"
+    " kLong kShort kByte kChar kBool kStrided Device DeviceType MemoryFormat Half BFloat16 TensorList PackedTensorAccessor32"
+    " PackedTensorAccessor64 RestrictPtrTraits parallel_for"
+))  # fmt: skip
 #: Header of a name in at or c10 that is none of ATen/ops.
-AT_HEADERS: Mapping[str, str] = {
-    name: header
-    for header, names in {
-        "ATen/Parallel.h": "parallel_for parallel_reduce get_num_threads get_thread_num set_num_threads in_parallel_region",
-        "ATen/cpu/vec/vec.h": "vec",
-        "ATen/cuda/CUDAContext.h": "cuda",
-        "ATen/TensorIterator.h": "TensorIterator TensorIteratorConfig",
-        "ATen/OpMathType.h": "opmath_type",
-        "ATen/AccumulateType.h": "acc_type acc_type_device",
-        "ATen/ceil_div.h": "ceil_div round_up",
-        "ATen/Context.h": "globalContext manual_seed",
-        "c10/util/irange.h": "irange",
-    }.items()
-    for name in names.split()
-}
+AT_HEADERS = _each({
+    "ATen/Parallel.h": "parallel_for parallel_reduce get_num_threads get_thread_num set_num_threads in_parallel_region",
+    "ATen/cpu/vec/vec.h": "vec",
+    "ATen/cuda/CUDAContext.h": "cuda",
+    "ATen/TensorIterator.h": "TensorIterator TensorIteratorConfig",
+    "ATen/OpMathType.h": "opmath_type",
+    "ATen/AccumulateType.h": "acc_type acc_type_device",
+    "ATen/ceil_div.h": "ceil_div round_up",
+    "ATen/Context.h": "globalContext manual_seed",
+    "c10/util/irange.h": "irange",
+})  # fmt: skip
 #: Names that lie deeper than `at::`, in full, and the header of each.
 QUALIFIED: Mapping[str, tuple[str, str]] = {
     "Vectorized": ("at::vec::Vectorized", "ATen/cpu/vec/vec.h"),
@@ -331,9 +289,8 @@ MACRO_HEADERS: Mapping[str, str] = {
 }
 MACROS = _names(
     "AT_DISPATCH_FLOATING_TYPES AT_DISPATCH_ALL_TYPES AT_DISPATCH_FLOATING_TYPES_AND_HALF "
-    "AT_DISPATCH_FLOATING_TYPES_AND2 "
-    "AT_DISPATCH_INTEGRAL_TYPES AT_DISPATCH_SWITCH AT_DISPATCH_CASE TORCH_CHECK TORCH_LIBRARY TORCH_LIBRARY_FRAGMENT "
-    "TORCH_LIBRARY_IMPL PYBIND11_MODULE TORCH_WARN TORCH_EXTENSION_NAME"
+    "AT_DISPATCH_FLOATING_TYPES_AND2 AT_DISPATCH_INTEGRAL_TYPES AT_DISPATCH_SWITCH AT_DISPATCH_CASE TORCH_CHECK "
+    "TORCH_LIBRARY TORCH_LIBRARY_FRAGMENT TORCH_LIBRARY_IMPL PYBIND11_MODULE TORCH_WARN TORCH_EXTENSION_NAME"
 )
 #: Macros that PyTorch had once.
 OLD_MACROS: Mapping[str, str] = dict.fromkeys(("AT_CHECK", "AT_ASSERT", "AT_ASSERTM"), "TORCH_CHECK")
@@ -345,8 +302,7 @@ DTYPES: Mapping[str, str] = {
 #: What an index of tensors is made of.
 INDEXING = frozenset(_names("Slice None Ellipsis TensorIndex"))
 _KEYWORDS = _names(
-    "float double int bool char long short void auto const unsigned signed static struct class template "
-    "typename return "
+    "float double int bool char long short void auto const unsigned signed static struct class template typename return "
     "while switch case break continue default nullptr true false constexpr inline namespace using sizeof"
 )
 
@@ -393,13 +349,8 @@ def is_near(name: str, other: str) -> bool:
         return True
     slips = _slips(name, other)
     return (slips <= 1 and len(name) > 4) or (
-        slips <= max(1, len(name) // 4) and len(name) > 3 and slips < 4 and not _is_word(name)
-    )
-
-
-def _is_word(name: str) -> bool:
-    """Names that exist are not misspelt: `sort` is no `sqrt`, `close` no `clone`."""
-    return name in STD
+        slips <= max(1, len(name) // 4) and len(name) > 3 and slips < 4 and name not in STD
+    )  # names that exist are not misspelt: `sort` is no `sqrt`, `close` no `clone`
 
 
 def _slips(name: str, other: str) -> int:

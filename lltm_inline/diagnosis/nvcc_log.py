@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..cpp.bodies import macro_call_at
-from .compiler_log import plain_name
+from .compiler_log import bare, plain_name
 from .source_text import line_of, mask, offset_of
 
 _PLACE = re.compile(
@@ -41,48 +41,25 @@ _FLAGS = {
 }
 
 #: What the front end says, and how clang++ or g++ say it: the rules that give advice know these words.
-_WORDS = [
-    (re.compile(r"^identifier '([\w:]+)' is undefined$"), r"use of undeclared identifier '\1'"),
-    (re.compile(r"^expected an? '(.+)'$"), r"expected '\1'"),
-    (re.compile(r"^namespace '([\w:]+)' has no member '(\w+)'$"), r"no member named '\2' in namespace '\1'"),
-    (re.compile(r"^(?:class|struct|union) '(.+)' has no member '(\w+)'$"), r"no member named '\2' in '\1'"),
-    (re.compile(r"^(closing brace of .* not found)$"), r"expected '}': \1"),
-    (re.compile(r"^missing closing quote$"), "missing terminating quote"),
-    (
-        re.compile(r"^expression must have class type but it has type ('.*')$"),
-        r"member reference base type \1 is not a structure",
-    ),
-    (
-        re.compile(
-            r"^(?:a value|argument) of type '(.*?)' (?:cannot be used to initialize an|cannot be assigned to an|is incompatible with)"
-            r" (?:entity|parameter) of type '(.*?)'$"
-        ),
-        r"cannot convert '\1' to '\2'",
-    ),
-    (
-        re.compile(
-            r"^no suitable (?:constructor|.*conversion.*?) (?:exists to convert )?from '(.*?)' to '(.*?)'(?: exists)?$"
-        ),
-        r"cannot convert '\1' to '\2'",
-    ),
-    (
-        re.compile(r"^no operator '(\S+)' matches these operands; +operand types are: (.*) \1 (.*)$"),
-        r"no match for 'operator\1' (operand types are '\2' and '\3')",
-    ),
-    (
-        re.compile(r"^expression must have pointer-to-object type but it has type '(.*)'$"),
-        r"invalid types '\1[int]' for array subscript",
-    ),
-    (
-        re.compile(r"^operand of '\*' must be a pointer but has type ('.*')$"),
-        r"indirection requires pointer operand (\1 invalid)",
-    ),
-    (re.compile(r"^'(.*)' has already been declared in the current scope$"), r"redeclaration of '\1'"),
-    (
-        re.compile(r"^an enclosing-function local variable cannot be referenced in a lambda body.*"),
-        "variable is not captured",
-    ),
-]
+_WORDS = (
+    (r"^identifier '([\w:]+)' is undefined$", r"use of undeclared identifier '\1'"),
+    (r"^expected an? '(.+)'$", r"expected '\1'"),
+    (r"^namespace '([\w:]+)' has no member '(\w+)'$", r"no member named '\2' in namespace '\1'"),
+    (r"^(?:class|struct|union) '(.+)' has no member '(\w+)'$", r"no member named '\2' in '\1'"),
+    (r"^(closing brace of .* not found)$", r"expected '}': \1"),
+    (r"^missing closing quote$", r"missing terminating quote"),
+    (r"^expression must have class type but it has type ('.*')$", r"member reference base type \1 is not a structure"),
+    (r"^(?:a value|argument) of type '(.*?)' (?:cannot be used to initialize an|cannot be assigned to an|is incompatible with) "
+     r"(?:entity|parameter) of type '(.*?)'$", r"cannot convert '\1' to '\2'"),
+    (r"^no suitable (?:constructor|.*conversion.*?) (?:exists to convert )?from '(.*?)' to '(.*?)'(?: exists)?$",
+     r"cannot convert '\1' to '\2'"),
+    (r"^no operator '(\S+)' matches these operands; +operand types are: (.*) \1 (.*)$",
+     r"no match for 'operator\1' (operand types are '\2' and '\3')"),
+    (r"^expression must have pointer-to-object type but it has type '(.*)'$", r"invalid types '\1[int]' for array subscript"),
+    (r"^operand of '\*' must be a pointer but has type ('.*')$", r"indirection requires pointer operand (\1 invalid)"),
+    (r"^'(.*)' has already been declared in the current scope$", r"redeclaration of '\1'"),
+    (r"^an enclosing-function local variable cannot be referenced in a lambda body.*", r"variable is not captured"),
+)  # fmt: skip
 _CALL = re.compile(r"calling a (__\w+__) function\('(.*?)'\) from a (__[\w ]+__) function\('(.*?)'\) is not allowed")
 
 
@@ -120,7 +97,7 @@ def in_words_of_gcc(log: str, sources: Mapping[str, str]) -> str:
         if isinstance(item, str):
             lines.append(item)
             continue
-        follows = before is not None and (before.file, before.line) == (item.file, item.line)
+        follows = before and (before.file, before.line, before.severity) == (item.file, item.line, item.severity)
         if not (follows and "is undefined in device code" in item.message):  # said once already, as a forbidden call
             lines += _as_gcc(item, sources)
         before = item
@@ -179,18 +156,14 @@ def _as_gcc(block: _Block, sources: Mapping[str, str]) -> list[str]:
 def _message(block: _Block) -> str:
     message = re.sub(r'"([^"]*)"', r"'\1'", re.sub(r' \(aka "[^"]*"\)', "", block.message))
     if call := _CALL.match(message):
-        callee, caller = call[2].partition("(")[0].strip(), _plain(call[4])
-        callee = (
-            "operator<<"
-            if "operator <<" in callee or "operator<<" in callee
-            else re.sub(r"<.*?>|.* ", "", callee).strip(":")
-        )
+        callee, caller = call[2].partition("(")[0].replace("operator ", "operator"), _plain(call[4])
+        callee = "operator<<" if "operator<<" in callee else bare(callee).split()[-1].strip(":")
         return f"calling the {call[1]} function '{callee}' from the {call[3]} function '{caller}' is not allowed"
     word = _word_at(block.excerpt, block.caret)
     if word and message == "this declaration has no storage class or type specifier":
         return f"'{word}' does not name a type"
     for pattern, words in _WORDS:
-        message = pattern.sub(words, message)
+        message = re.sub(pattern, words, message)
     return message
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from .compiler_log import Record
-from .source_text import mask
+from .source_text import at_file_scope, mask
 
 #: Writes a sentence from the match and the record, which it may move; nothing when it has none.
 Rule = Callable[[re.Match[str], Record], str]
@@ -25,6 +25,9 @@ _OF_LIBRARY = re.compile(
 class Rules:
     r"""An ordered list of rules; the first one that has something to say wins.
 
+    Args:
+        parts: patterns that stand in the tables by these names, in capitals.
+
     Example:
         >>> rules = Rules()
         >>> rules.table("^duplicate case\n^case .* used\n  in (\\d+)\n    Take one case \\1 away.\n")
@@ -32,8 +35,9 @@ class Rules:
         'Take one case 3 away.'
     """
 
-    def __init__(self) -> None:
+    def __init__(self, **parts: str) -> None:
         self._rules: list[tuple[re.Pattern[str], Rule]] = []
+        self._parts = parts
 
     def rule(self, pattern: str) -> Callable[[Rule], Rule]:
         """Enter the decorated function, to be asked when `pattern` is found in a message."""
@@ -47,12 +51,15 @@ class Rules:
     def table(self, text: str) -> None:
         """Enter many sentences: lines of patterns, one of which is found in the message, and indented below them what to say.
 
-        Lines before a sentence say where else to look: `in ...` in the code of the line, `line ...` in all of it, strings and
-        comments included, `text ...` in the code of the whole text, and `no ...` there for what must not be found. The sentence
-        then holds their groups, counted through, and each pattern may ask for one of those before it: `%1`. `NAME` in a pattern
-        or a sentence is the first group of the message. Without such lines the sentence holds the groups of the message, and is
-        not said of an error in a header.
+        Lines before a sentence say where else to look: `in ...` in the code of the line, `outside ...` there if it begins outside
+        of all functions, `line ...` in all of it, strings and comments included, `said ...` in the message and its notes,
+        `text ...` in the code of the whole text, and `no ...` there for what must not be found. The sentence then holds their
+        groups, counted through, and each pattern may ask for one of those before it: `%1`. `NAME` in a pattern or a sentence is
+        the first group of the message. Without such lines the sentence holds the groups of the message, and is not said of an
+        error in a header.
         """
+        for name, part in self._parts.items():
+            text = part.join(re.split(rf"(?<![A-Z_]){name}(?![A-Z_])", text))
         for patterns, cures in re.findall(r"((?:^\S.*\n)+)((?:^ .*\n)+)", text, re.MULTILINE):
             for where, sentence in re.findall(r"((?:^  (?! ).*\n)*)((?:^    .*\n)+)", cures, re.MULTILINE):
                 asked = [tuple(line.split(maxsplit=1)) for line in where.splitlines()]
@@ -86,7 +93,10 @@ def _groups(asked: Sequence[tuple[str, str]], record: Record, ahead: tuple[str, 
     (where, pattern), *others = asked
     for number, group in enumerate(ahead, 1):
         pattern = pattern.replace(f"%{number}", re.escape(group))
-    text = record.code if where == "in" else record.row if where == "line" else mask(record.text)
+    if where == "outside" and not at_file_scope(record.text, record.line):
+        return None
+    places = {"in": "code", "outside": "code", "line": "row", "said": "said"}
+    text = getattr(record, places[where]) if where in places else mask(record.text)
     if where == "no":
         return None if re.search(pattern, text) else _groups(others, record, ahead)
     found = (_groups(others, record, (*ahead, *one.groups(""))) for one in re.finditer(pattern, text))

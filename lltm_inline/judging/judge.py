@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from ..autopsy.crash import explain
+from ..autopsy.facts import Facts
 from ..autopsy.symbolize import symbolize
 from ..base.arguments import path_of
 from ..base.progress import Event, showing
@@ -108,13 +109,9 @@ def judge(
 
 def _crashed(died: Died, form: Form, built: dict[str, tuple[str, str]], limits: Limits) -> Finding:
     """Tell of a death as of that of every kernel, with the line of the user's file."""
-    frames = died.evidence.frames[died.evidence.still :] if died.evidence else ()
-    places = next((found for _, library in built.values() if (found := symbolize(frames, library))), [])
+    places = next((found for _, library in built.values() if (found := symbolize(died.frames, library))), [])
     sources = {name: source for name, (source, _) in built.items()}
-    crash = explain(
-        died.ending, died.state, died.evidence, kernel=form.name, sources=sources, places=places, limits=limits,
-        output=died.output, cpu_share=died.busy, seconds=died.seconds,
-    )  # fmt: skip
+    crash = explain(Facts(died, form.name, sources, places, limits))
     text = python_of(Path(form.solution))
     line = next((n for one in places if (n := place_in(text, one.file, one.line, sources))), 0)
     said = f"{crash.sentence}{f': {crash.detail}' if crash.detail else ''}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .black_box import Evidence, State
+from .black_box import Evidence, Frame, State
 
 #: What a kernel does not cause: the system, a job's limit or a person sends it.
 FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
@@ -59,6 +60,11 @@ class Died(Exception):
         #: Whether it was ended by somebody else, and not by what it did.
         self.from_outside = ending.kind == "signal" and ending.code in FROM_OUTSIDE and evidence is None
         self.seconds = max(0.0, time.monotonic() - state.started) if state.started else 0.0
+
+    @property
+    def frames(self) -> Sequence[Frame]:
+        """The frames that have lines, the innermost first: a jump to itself has none of its own."""
+        return self.evidence.frames[self.evidence.still :] if self.evidence else ()
 
 
 @dataclass(frozen=True)

@@ -115,3 +115,31 @@ float forward(float x) {
   };
   return gate(x);
 }
+
+//// bracket of an index for that of a block
+// help: `Take away this `
+float forward(const float* x, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; ++i) {
+    sum += x[i];
+  ]  // <-
+  return sum;
+}
+
+//// parenthesis in front of the brace that closes a lambda
+// help: `this ')'`
+float forward(float x) {
+  auto twice = [&] {
+    return 2 * x;
+  )};  // <-
+  return twice();
+}
+
+//// lambda without its brace, in a call
+// help: `missing '{'`
+#include <algorithm>
+void forward(float* x, int n) {
+  std::for_each(x, x + n, [&](float& one)  // <-
+    one = 2 * one;
+  });
+}

@@ -13,10 +13,6 @@ int braces_compared(std::vector<int> v) { return v == {1, 2}; }  // help: Braces
 int behind_void(void* p) { return *p; }  // help: static_cast<float*>(p)
 int without_length() { float v[]; return 0; }  // help: float a[8]
 int length_of_float(float n) { float v[n]; return 0; }  // help: static_cast<int64_t>(v)
-float two_points() { return 1.0.5; }  // help: A number has one point
-#define TYPED(float x) ((x) * 2)  // help: names without types
-#include vector  // help: #include <vector>
-float own_object(float x) { return this->x; }  // help: Only a method of a struct
 int unknown_case(int n, int m) { switch (n) { case m: return 1; } return 0; }  // help: compare with if
 int nothing_given() { void f(); int n = f(); return n; }  // help: it returns nothing
 float called(std::vector<float> v) { return v(0); }  // help: An element is taken with [ ]
@@ -57,7 +53,6 @@ int of_text(int n) { n = "3"; return n; }  // help: A text is no number
 float of_script(float x) { return Math.sqrt(x); }  // help: of another language
 int ahead_of_both(int n) { return n + later; }  // help: Nothing called 'later'
 int of_items() { for (int i : enumerate(3)) { } return 0; }  // help: 'enumerate' is Python
-template <class T> struct Boxed { T v; }; Boxed no_types() { return {}; }  // help: 'Boxed' is 
 struct Made { float v; Made(float w) { v = w; } }; Made made() { Made g; return g; }  // help: It is Made(float
 template <class T> no_result(T v) { return v; }  // help: the type of what it returns
 class Hidden { Hidden(float) {} }; void hidden() { Hidden h(1); }  // help: public:
@@ -82,13 +77,11 @@ float behind_name(float k) { auto h = [k&](float z) { return z * k; }; return h(
 float no_brackets() { auto h = (float z) { return z; }; return h(1); }  // help: [&](float z)
 float no_braces() { auto h = [](float z) return z; ; return h(1); }  // help: stands in { }
 float comma_ahead(float a,) { return a; }  // help: Take the ',' before the ')' away
-float first_of(float& a[]) { return a[0]; }  // help: Take the & away
 float set_function() { set_function = 2; return 1; }  // help: nothing is assigned to it
 const fixed = 3;  // help: const auto fixed
 int walrus(int n) { m := n; return m; }  // help: no ':='
 float of_rust() { f32 y = 1; return y; }  // help: 'float'
 float of_script_too(std::vector<float> v) { for (float one of v) { } return 0; }  // help: with a colon
-int in_range(int n) { for i in 0..n { } return 0; }  // help: A loop over numbers
 bool within(std::vector<int> v, int n) { if (n not in v) return true; return false; }  // help: std::find(
 int grouped() { return 1.5ff; }  // help: No number ends with 'ff'
 float decimal(float a) { return a * 1,5f; }  // help: 1.5f
@@ -118,4 +111,7 @@ int fixed_late(int n) { constexpr int m = n; return m; }  // help: write const
 void copies_array() { float a[3]; float b[3]; a = b; }  // help: not assigned or copied as a whole
 float no_parentheses { return 1; }  // help: even without parameters
 int no_constant() { static_assert(sizeof(int) == 3); return 0; }  // help: does not hold
-template <class T> struct Called { T operator()(T v) { return v; } }; float as_const(const Called<float> c) { return c(1); }  // help: const after its ( )
+float upper() { return m_pi; }  // help: 'M_PI'
+template <class T> T same(T a, T b) { return a; } float kinds(float x) { return same(x, 1.0); }  // help: one of them with static_cast
+void other_pointer(float* a, double* b) { a = b; }  // help: pointers to different types
+void checks(int n) { TORCH_CHECK(n > 0, "few"); }  // help: <c10/util/Exception.h>

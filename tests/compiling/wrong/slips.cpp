@@ -254,12 +254,6 @@ int forward(int n) {
   return 0;
 }
 
-//// default in front of a parameter without
-// help: `to the front`
-float forward(float x = 1, float y) {  // <-
-  return x + y;
-}
-
 //// template without its types
 // help: `std::vector<float>`
 #include <vector>

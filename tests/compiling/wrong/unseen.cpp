@@ -296,10 +296,6 @@ float forward(int n) {
   return row[0];
 }
 
-//// a lambda outside of functions that captures
-// help: `begin the lambda with []`
-auto half = [&](float v) { return v / 2; };  // <-
-
 //// a template inside a function
 // help: `outside of functions`
 float forward(float x) {
@@ -373,27 +369,12 @@ float forward(int n) {
   return q[0];
 }
 
-//// the third value of a pair
-// help: `counted from 0`
-
-#include <tuple>
-float forward(std::tuple<float, float> t) {
-  return std::get<2>(t);  // <-
-}
-
 //// a member of a tuple
 // help: `std::get<0>(t)`
 
 #include <tuple>
 float forward(std::tuple<float, float> t) {
   return t.first;  // <-
-}
-
-//// a member by the name of its struct
-// help: `g.v`
-struct Gate { float v; };
-float forward(const Gate& g) {
-  return Gate::v;  // <-
 }
 
 //// an enum without its ';'
@@ -755,13 +736,6 @@ void forward(const at::Tensor& x) {
     q = x.mutable_data_ptr<scalar_t>();  // <-
     p[0] = q[0];
   });
-}
-
-//// the type that a lambda returns without its arrow
-// help: `-> float`
-float forward(float x) {
-  auto half = [](float v) float { return v / 2; };  // <-
-  return half(x);
 }
 
 //// a function of std with a capital letter

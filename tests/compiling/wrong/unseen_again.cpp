@@ -164,20 +164,8 @@ float forward(const double* a) {
 include <vector>  // <-
 float forward(float x) { return x; }
 
-//// dependent template call
-// help: `box.template data<T>`
-struct Box {
-  template <class T> const T* data() const { return nullptr; }
-};
-template <class B, class T>
-T first(const B& box, int i) {
-  const T* p = box.data<T>();  // <-
-  return p[i];
-}
-float forward(const Box& b) { return first<Box, float>(b, 0); }
-
 //// vector with brackets
-// help: `The [ ] of line 6` `row(n)`
+// help: `with which 'row' is declared` `row(n)`
 
 #include <vector>
 void forward(const float* x, float* y, int n) {
@@ -483,16 +471,6 @@ void forward(const float* restrict x, float* restrict y, int n) {  // <-
   for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
 }
 
-//// vector with a start value behind =
-// help: `v(n, 0)`
-
-#include <vector>
-float forward(const float* x, int n) {
-  std::vector<float> v(n) = 0;  // <-
-  for (int i = 0; i < n; ++i) v[i] = x[i];
-  return v[0];
-}
-
 //// pointer returned as the tensor
 // head: tensors
 // help: `A pointer is no tensor`
@@ -501,17 +479,6 @@ at::Tensor forward(const at::Tensor& x) {
   float* p = y.data_ptr<float>();
   for (int64_t i = 0; i < y.numel(); ++i) p[i] *= 2;
   return p;  // <-
-}
-
-//// member of a pair
-// help: `first and second`
-
-#include <utility>
-float forward(const float* x, int n) {
-  std::pair<float, int> best = {x[0], 0};
-  for (int i = 1; i < n; ++i)
-    if (x[i] > best.first) best = {x[i], i};
-  return best.value;  // <-
 }
 
 //// one value taken apart
@@ -555,14 +522,6 @@ at::Tensor forward(const at::Tensor& x) {
   return y;
 }
 
-//// typedef the wrong way round
-// help: `typedef float real`
-typedef real float;  // <-
-float forward(const float* x) {
-  real v = x[0];
-  return v;
-}
-
 //// method of a number, again
 // help: `sum += v`
 float forward(const float* x, int n) {
@@ -570,18 +529,6 @@ float forward(const float* x, int n) {
   for (int i = 0; i < n; ++i) sum.add(x[i]);  // <-
   return sum;
 }
-
-//// type inside a template's type
-// help: `typename V::value_type`
-
-#include <vector>
-template <class V>
-float total(const V& v) {
-  V::value_type s = 0;  // <-
-  for (auto e : v) s += e;
-  return s;
-}
-float forward(const float* x, int n) { return total(std::vector<float>(x, x + n)); }
 
 //// variable with the name of a function
 // help: `The variable 'exp' of line 6`
@@ -603,4 +550,142 @@ float forward(const float* x, int n) {
     ++i;
   }
   return s;
+}
+
+//// name of a namespace without it
+// help: `write helpers::twice`
+namespace helpers {
+float twice(float x) { return 2 * x; }
+}
+float forward(float x) { return twice(x); }  // <-
+
+//// member without its object
+// help: `needs an object`
+struct Gates {
+  float gain;
+};
+float forward(float x) { return gain * x; }  // <-
+
+//// else after two statements
+// help: `There is no if for this else`
+float forward(float x) {
+  if (x > 0)
+    x = 1;
+    x = 2;
+  else  // <-
+    x = 3;
+  return x;
+}
+
+//// header of CUDA in the cpp text
+// head: none
+// help: `comes with CUDA`
+#include <cuda_runtime.h>  // <-
+
+//// tensor without any header
+// head: none
+// help: `#include <ATen/ATen.h>`
+at::Tensor forward(const at::Tensor& x) {  // <-
+  return x;
+}
+
+//// pragma without omp
+// help: `#pragma omp parallel`
+// warns: yes
+void forward(float* y, int n) {
+#pragma parallel for  // <-
+  for (int i = 0; i < n; ++i) y[i] = 0;
+}
+
+//// zero of another type in a dispatch
+// head: tensors
+// help: `std::max<scalar_t>`
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] {
+    auto p = x.mutable_data_ptr<scalar_t>();
+    p[0] = std::max(p[0], 0.0f);  // <-
+  });
+}
+
+//// macro of several lines
+// help: `a backslash`
+#define SUM(s, n)
+for (int i = 0; i < n; ++i) s += i;  // <-
+
+//// dependent template call
+// help: `box.template data<T>`
+struct Box {
+  template <class T> const T* data() const { return nullptr; }
+};
+template <class B, class T>
+T first(const B& box, int i) {
+  const T* p = box.data<T>();  // <-
+  return p[i];
+}
+float forward(const Box& b) { return first<Box, float>(b, 0); }
+
+//// typedef the wrong way round
+// help: `typedef float real`
+typedef real float;  // <-
+float forward(const float* x) {
+  real v = x[0];
+  return v;
+}
+
+//// sum as in numpy
+// help: `C++ has no function 'sum'`
+float forward(float a, float b) {
+  return sum(a, b);  // <-
+}
+
+//// header of no library
+// head: none
+// help: `finds no header of this name`
+#include <helpers_of_mine.h>  // <-
+
+//// pragma of a library that is not known
+// help: `does not know it`
+// warns: yes
+void forward(float* y, int n) {
+#pragma openmp parallel for  // <-
+  for (int i = 0; i < n; ++i) y[i] = 0;
+}
+
+//// order with one parameter
+// help: `must take 2 arguments`
+#include <algorithm>
+void forward(float* x, int n) {
+  std::sort(x, x + n, [](float a) { return a > 0; });  // <-
+}
+
+//// return out of a dispatch
+// head: tensors
+// help: `leaves the lambda of the dispatch alone`
+int64_t forward(const at::Tensor& x) {
+  return AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] {
+    if (x.dim() > 1) return 1.0f;
+    return scalar_t(0);  // <-
+  });
+}
+
+//// lambda of two types in a dispatch
+// head: tensors
+// help: `-> scalar_t`
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] {
+    auto sign = [](scalar_t v) {
+      if (v > 0) return 1.0;
+      return 0.0f;  // <-
+    };
+    x.mutable_data_ptr<scalar_t>()[0] = sign(1);
+  });
+}
+
+//// body under a misspelt name
+// stage: link
+// help: `Did you mean 'gaet', which has a body?`
+float gate(float z);
+float gaet(float z) { return z / 2; }
+float forward(float z) {
+  return gate(z);  // <-
 }

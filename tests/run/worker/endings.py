@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from lltm_inline.autopsy.crash import Crash, explain
+from lltm_inline.autopsy.facts import Facts
 from lltm_inline.autopsy.symbolize import Place
 from lltm_inline.workers.black_box import Evidence, Region, State
 from lltm_inline.workers.limits import Limits
-from lltm_inline.workers.outcome import Ending
+from lltm_inline.workers.outcome import Died, Ending
 from tests.texts import texts_in
 
 TEXT = """#include <ATen/core/Tensor.h>
@@ -63,8 +64,11 @@ def told(
 ) -> Crash:
     """Explain an ending of `axpy/mine@2`."""
     state = State(step, "axpy/mine@2", "N=7, float64", ("x (7,) float64", "y (7,) float64"))
-    rest = {"kernel": "axpy/mine@2", "sources": {"axpy/mine": text}, "places": (), "limits": Limits(), **given}
-    return explain(ending, state, evidence, **rest)
+    died = Died(ending, state, evidence, given.pop("output", ""), busy=given.pop("busy", None))
+    died.seconds = given.pop("seconds", 0.0)
+    told = {name: given.pop(name) for name in ("smallest", "finished") if name in given}
+    facts = {"kernel": "axpy/mine@2", "sources": {"axpy/mine": text}, "places": (), "limits": Limits(), **given}
+    return explain(Facts(died, **facts), **told)
 
 
 #: By name: the arguments, and what must be said, its detail and its cause.

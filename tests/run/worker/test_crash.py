@@ -14,13 +14,14 @@ import pytest
 
 from lltm_inline.autopsy.addresses import amount, reach
 from lltm_inline.autopsy.crash import Crash, explain, tail
+from lltm_inline.autopsy.facts import Facts
 from lltm_inline.autopsy.symbolize import Place, calls_of
 from lltm_inline.checking.postmortem import _with_findings, _with_replay
 from lltm_inline.checking.report import Finding, Report, Section
 from lltm_inline.errors import CrashError, LltmInlineError, TimeoutError
 from lltm_inline.workers.black_box import Evidence, Frame, Region, State
 from lltm_inline.workers.limits import Limits
-from lltm_inline.workers.outcome import Ending
+from lltm_inline.workers.outcome import Died, Ending
 from tests.run.worker.endings import BASE, CASES, EMPTY, HERE, MADE, TEXT, W, X, aborted, fault, thrown, timed_out, told
 
 
@@ -79,7 +80,7 @@ def test_crash_reads_as_the_line_with_its_context() -> None:
 
 def test_crash_of_which_nothing_is_known_is_short() -> None:
     """No line, no inputs, no output: what is left are two lines, and no empty ones between."""
-    crash = explain(Ending("exit", 3), State(), None, kernel="a/b", sources={}, places=(), limits=Limits(), output="\n")
+    crash = explain(Facts(Died(Ending("exit", 3), State(), None, "\n"), "a/b", {}, (), Limits()))
     assert str(crash).count("\n") == 1
     assert str(crash).startswith(
         "kernel 'a/b' ended the process between two calls: _exit(3)\n  likely cause: the text ends"
@@ -166,7 +167,7 @@ def test_line_inside_of_a_macro_is_found() -> None:
 def test_loop_with_nothing_in_it_has_its_own_line_or_none(text: str, place: str) -> None:
     """The line before it and that of the binding are not told; its own is where the text has one such loop."""
     seen = Evidence("where", still=True)
-    crash = told(**timed_out(evidence=seen, cpu_share=1.0), text=text, places=[Place("axpy/mine (binding)", 3, "call")])
+    crash = told(**timed_out(evidence=seen, busy=1.0), text=text, places=[Place("axpy/mine (binding)", 3, "call")])
     assert crash.place == place and "hides" not in crash.detail
 
 
