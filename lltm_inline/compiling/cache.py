@@ -180,6 +180,14 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def is_whole(path: Path, sha256: str) -> bool:
+    """Tell whether a file is the one of which this is the hash; it may be removed while this looks."""
+    try:
+        return hash_file(path) == sha256
+    except OSError:
+        return False
+
+
 @contextmanager
 def lock(key: str, *, blocking: bool = True, cancelled: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Hold the lock of one entry.
@@ -322,10 +330,7 @@ def is_proven(key: str, sha256: str) -> bool:
         sha256: of the library that is to be loaded. False when the one in the cache is another by now.
     """
     directory = cache_dir() / "kernels" / key
-    try:
-        return _read_json(directory / PROVEN) == {"sha256": sha256} and hash_file(directory / LIBRARY) == sha256
-    except OSError:
-        return False
+    return _read_json(directory / PROVEN) == {"sha256": sha256} and is_whole(directory / LIBRARY, sha256)
 
 
 @dataclass(frozen=True)

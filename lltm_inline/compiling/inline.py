@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -325,6 +325,8 @@ _printed: dict[str, list[str]] = {}
 
 _settings = threading.Condition()
 _users: dict[tuple[str, ...], int] = {}
+#: Takes back what was set, when the last of them has left.
+_entered = ExitStack()
 
 
 @contextmanager
@@ -349,7 +351,7 @@ def _torch_settings(job: Job) -> Iterator[None]:
             _users[compilers] -= 1
             if not _users[compilers]:
                 _users.clear()
-                _leave()
+                _entered.close()
                 _settings.notify_all()
 
 
@@ -376,8 +378,9 @@ def _enter(job: Job) -> None:
         # torch looks for CUDA once, when it is imported, and takes a script on PATH for an installation.
         **({"CUDA_HOME": nvcc.home} if nvcc else {}),
     }
+    _entered.callback(environment.restore)
     for name, value in ours.items():
-        _replaced[name] = getattr(cpp_extension, name)
+        _entered.callback(setattr, cpp_extension, name, getattr(cpp_extension, name))
         setattr(cpp_extension, name, value)
 
 
@@ -410,15 +413,3 @@ def _heard(run: Callable[..., None]) -> Callable[..., None]:
         _printed[build_directory].append(done.stdout)
 
     return heard
-
-
-def _leave() -> None:
-    from torch.utils import cpp_extension
-
-    environment.restore()
-    for name, value in _replaced.items():
-        setattr(cpp_extension, name, value)
-    _replaced.clear()
-
-
-_replaced: dict[str, Any] = {}

@@ -202,18 +202,9 @@ def _signature_error(kernel: Kernel, rendered: Rendered) -> SignatureError:
     """Make the error of a text that does not fit its op."""
 
     def diagnostic(problem: Problem) -> Diagnostic:
-        excerpt = excerpt_of(rendered.sources.get(problem.file, ""), problem.line, problem.column)
-        return Diagnostic(
-            kernel.label,
-            problem.file,
-            problem.line,
-            problem.column,
-            "error",
-            problem.message,
-            (),
-            excerpt,
-            problem.help,
-        )
+        place = problem.line, problem.column
+        excerpt = excerpt_of(rendered.sources.get(problem.file, ""), *place)
+        return Diagnostic(kernel.label, problem.file, *place, "error", problem.message, (), excerpt, problem.help)
 
     diagnostics = tuple(map(diagnostic, rendered.interface.problems))
     lines = [f"kernel {kernel.label!r} does not fit op {kernel.op!r}; nothing was compiled"]

@@ -195,12 +195,7 @@ class _Collector:
             dotted = f"{found.module}.{found.name}"
             setattr(self, "inputs" if name == MAKE_INPUTS else "reference", dotted)
             return
-        own = inspect.unwrap(value).__name__
-        if own in _TAKEN and own != name:
-            raise InputError(
-                f"op {self.op.name!r}: its {'reference' if name == REFERENCE else 'function of inputs'} is called {own}, "
-                "a name that the export needs for something else: rename it"
-            )
+        own = self._own_name(value, name)
         if own == "<lambda>" or name == own:
             self.add_function(value, name)
         elif name == MAKE_INPUTS:
@@ -209,6 +204,16 @@ class _Collector:
         else:
             self.add_function(value, own)
             self.reference = own
+
+    def _own_name(self, value: Any, name: str) -> str:
+        """Return the name that a function or class has where it is defined; `name` is what it is called where it is used."""
+        own: str = inspect.unwrap(value).__name__
+        if own in _TAKEN and own != name:
+            raise InputError(
+                f"op {self.op.name!r}: its {'reference' if name == REFERENCE else 'function of inputs'} is called {own}, "
+                "a name that the export needs for something else: rename it"
+            )
+        return own
 
     def add_function(self, function: FunctionType, name: str) -> None:
         """Add a function by its source, and what that uses."""
@@ -273,12 +278,7 @@ class _Collector:
                 f"op {self.op.name!r}: its function {user!r} uses {name} of lltm_inline, and an export does without that: "
                 "write it in plain PyTorch"
             )
-        own = inspect.unwrap(value).__name__
-        if own in _TAKEN and own != name:
-            raise InputError(
-                f"op {self.op.name!r}: its {'reference' if name == REFERENCE else 'function of inputs'} is called {own}, "
-                "a name that the export needs for something else: rename it"
-            )
+        own = self._own_name(value, name)
         if isinstance(value, FunctionType):
             self.add_function(value, name if own == "<lambda>" else own)
         elif self._bind(own, value):

@@ -28,13 +28,12 @@ _PACKET, _FILE = 1 << 16, struct.Struct("i")
 _AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
 
 
-def _directory() -> str | None:
-    """Return where to start it: None for the caller's own directory; where that was removed, one in which MKL starts."""
+def directory() -> str:
+    """Return where this process is; where that was removed, a directory in which MKL starts."""
     try:
-        os.getcwd()
+        return os.getcwd()
     except FileNotFoundError:
         return "/"
-    return None
 
 
 def _number_of(file: int) -> int:
@@ -112,7 +111,7 @@ class ForkClient:
             stdout=self._log,
             stderr=self._log,
             start_new_session=True,  # Ctrl-C in a terminal is for us to pass on
-            cwd=_directory(),
+            cwd=directory(),
             env={**environment, "OPENBLAS_NUM_THREADS": "1"},  # numpy would start threads when it is imported
         )
 

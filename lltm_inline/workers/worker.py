@@ -24,6 +24,7 @@ from ..errors import InputError
 from . import steps
 from .black_box import BlackBox, Recorder, State
 from .channel import Reader, require_travellers, send
+from .fork_client import directory
 from .modules import Modules
 from .safe_pickle import Raised, wrap
 
@@ -86,30 +87,26 @@ class Surroundings:
 
     Attributes:
         environment, path: as in `os.environ` and `sys.path`.
-        directory: where the caller's process is; None where that was removed.
+        directory: where the caller's process is.
         modes: of torch.
     """
 
     environment: Mapping[str, str]
-    directory: str | None
+    directory: str
     path: tuple[str, ...]
     modes: Modes
 
     @classmethod
     def here(cls) -> Surroundings:
         """Take down what this process has."""
-        try:
-            directory = os.getcwd()
-        except FileNotFoundError:
-            directory = None
-        return cls(dict(os.environ), directory, tuple(sys.path), Modes.here())
+        return cls(dict(os.environ), directory(), tuple(sys.path), Modes.here())
 
     def apply(self) -> None:
         """Make this process like the one that was taken down."""
         for name in set(os.environ) - set(self.environment):
             del os.environ[name]
         os.environ.update(self.environment)
-        os.chdir(self.directory or "/")  # in one that was removed MKL does not start
+        os.chdir(self.directory)
         sys.path[:] = self.path
         self.modes.apply()
 
