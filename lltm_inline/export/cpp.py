@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -181,6 +180,7 @@ class _View:
         inputs = [argument.name for argument in signature.inputs]
         kept = [argument for argument in plan.saved if argument.is_tensor]
         some_optional = any(argument.type == "Tensor?" for argument in signature.tensors)
+        given_back = [*(argument.name for argument in plan.taken), *plan.wanted]
         handed = []
         for index, argument in enumerate(plan.taken):
             value = f"{incoming}[{index}]" if index < len(self.outputs) else argument.name
@@ -189,15 +189,11 @@ class _View:
                 value = f'{ctx}->saved_data["{argument.name}"].{kind}()'
             handed.append(f"if_defined({value})" if argument.type == "Tensor?" else value)
         return {
+            # The operators that call each other: name, results, parameters and arguments of each.
             "callers": [
-                _Caller(op, self.outputs, self.parameters(signature.inputs), inputs),
-                _Caller(f"{op}_forward", plan.results, self.parameters(signature.inputs), inputs),
-                _Caller(
-                    f"{op}_backward",
-                    plan.gradients,
-                    self.parameters(plan.taken, plan.wanted),
-                    [*(argument.name for argument in plan.taken), *plan.wanted],
-                ),
+                (op, self.outputs, self.parameters(signature.inputs), inputs),
+                (f"{op}_forward", plan.results, self.parameters(signature.inputs), inputs),
+                (f"{op}_backward", plan.gradients, self.parameters(plan.taken, plan.wanted), given_back),
             ],
             "kept_tensors": [f"{one.name}{'.value_or(at::Tensor())' * (one.type == 'Tensor?')}" for one in kept],
             "keeps": bool(plan.saved) or some_optional or plan.takes_none,
@@ -292,16 +288,6 @@ class _View:
         return {argument.name: value for argument, value in zip(self.op.signature.inputs, made, strict=True)}
 
 
-@dataclass(frozen=True)
-class _Caller:
-    """The C++ function through which operators call one of them."""
-
-    name: str
-    results: Sequence[str]
-    parameters: Sequence[str]
-    arguments: Sequence[str]
-
-
 class _Check:
     """What is asked of one tensor, and how C++ speaks of it: an optional one is looked at where it is there."""
 
@@ -373,14 +359,10 @@ def _declared(function: Function, name: str, api: str) -> dict[str, Any]:
     return {"returns": returns, "name": name, "parameters": named}
 
 
-def _stream(launcher: Launcher) -> str:
-    return "stream_" if any(parameter.name == "stream" for parameter in launcher.parameters) else "stream"
-
-
 def _instance(launcher: Launcher, type_: str) -> dict[str, Any]:
     """Spell the C function that instantiates a launch function for one type."""
     spelled = [parameter.spelled(launcher.template, type_) for parameter in launcher.parameters]
-    stream = _stream(launcher)
+    stream = "stream_" if any(parameter.name == "stream" for parameter in launcher.parameters) else "stream"
     return {
         "symbol": launcher.symbol(type_),
         "parameters": [*spelled, f"void* {stream}"],

@@ -247,15 +247,8 @@ def letters_from(tensors: Sequence[tuple[str, Shape]], needed: Iterable[Shape]) 
     letters = {letter for shape in needed if not shape.any_rank for letter in shape.letters}
     for letter, (_, _, dim) in reversed(sources.items()):  # with those from which they follow, which stand ahead
         letters |= {other for other, _ in dim.terms} if letter in letters else set()
-    _write(found, sources, letters, dict(tensors), elements)
-    return found
-
-
-def _write(
-    found: Letters, sources: dict[str, tuple[str, int, Dim]], letters: set[str], shapes: dict[str, Shape], elements: str
-) -> None:
-    """Write a line for each tensor that gives letters, and one for each letter that needs a computation."""
-    whole: dict[str, dict[int, str]] = {}
+    # A line for each tensor that gives letters, and one for each letter that needs a computation.
+    shapes, whole = dict(tensors), dict[str, dict[int, str]]()
     for letter, (name, index, dim) in sources.items():
         if letter in letters and dim.letter:
             whole.setdefault(name, {})[index] = letter
@@ -278,6 +271,7 @@ def _write(
         name, index, dim = sources[letter]
         found.lines.append(f"{letter} = {_solved(f'{name}.shape[{index}]', letter, dim)}")
         found.values.add(letter)
+    return found
 
 
 def _solved(value: str, letter: str, dim: Dim) -> str:
