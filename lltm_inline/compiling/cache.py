@@ -54,15 +54,12 @@ def cache_dir() -> Path:
     wanted = _wanted()
     _require_plain(wanted)
     try:
-        for attempt in range(5):
-            try:
+        for _ in range(4):
+            with suppress(FileNotFoundError):  # removed while this made it
                 return _prepared(wanted)
-            except FileNotFoundError:  # removed while this made it
-                if attempt == 4:
-                    raise
+        return _prepared(wanted)
     except OSError as error:
         raise CacheError(f"cannot use the cache directory {wanted}: {error.strerror or error}. {_CURE}") from error
-    raise AssertionError("not reached")
 
 
 def _prepared(wanted: Path) -> Path:
@@ -374,12 +371,17 @@ def touch(path: Path) -> None:
 
 
 def prune(
-    *, max_age_s: float | None = None, max_bytes: float | None = None, rooms: Sequence[str] = _FILLED
+    *,
+    max_age_s: float | None = None,
+    max_bytes: float | None = None,
+    spared_s: float = 0.0,
+    rooms: Sequence[str] = _FILLED,
 ) -> list[Entry]:
     """Remove entries not used for `max_age_s` seconds, then the oldest until `max_bytes` are left; return them.
 
     Args:
         max_age_s, max_bytes: of what may stay.
+        spared_s: what was used in these last seconds stays, however much it is.
         rooms: of the cache, in which this is done.
 
     Raises:
@@ -392,7 +394,7 @@ def prune(
     for entry in entries(rooms):
         total += entry.bytes
         too_old = max_age_s is not None and entry.age_s > max_age_s
-        too_much = max_bytes is not None and total > max_bytes
+        too_much = max_bytes is not None and total > max_bytes and entry.age_s >= spared_s
         if too_old or too_much:
             _remove(entry.path)
             removed.append(entry)

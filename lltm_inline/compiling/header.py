@@ -164,14 +164,11 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
             *stubs.commands(toolchain.compiler),
             [*command, "-E", "-dM", "-x", "c++", "prelude.h", "-o", _MACROS],
         ],
-        "cache": str(cache.cache_dir()),
         "passing_failures": PASSING_FAILURES,
         "key": key,
         "behind": behind,
         "seconds": MAX_SECONDS,
-        "most_bytes": MAX_BYTES,
-        "spared_seconds": SPARED_SECONDS,
-        "kept_seconds": KEPT_SECONDS,
+        "kept": {"max_bytes": MAX_BYTES, "spared_s": SPARED_SECONDS, "max_age_s": KEPT_SECONDS},
     }
     script = Path(__file__).with_name("header_process.py")
     with tempfile.TemporaryFile("w+") as given:  # longer than an argument may be
@@ -183,7 +180,7 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            env={**os.environ, "LC_ALL": "C"},
+            env={**os.environ, "LC_ALL": "C", "LLTM_INLINE_CACHE": str(cache.cache_dir())},
         )
     threading.Thread(target=process.wait, daemon=True).start()  # Python warns of one for which nobody waits
     return process

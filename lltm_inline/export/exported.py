@@ -59,8 +59,7 @@ class Exported(Shown):
             lines += ["", f"# {what}", command]
         return "\n".join(lines)
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
 
 def origin_file(plan: Plan) -> dict[str, str]:

@@ -22,9 +22,9 @@ import signal
 import struct
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from ..native.layout import KINDS, Record, Records, RegionRecord
@@ -138,7 +138,7 @@ _SIZE = -(-(_RECORDS_AT + ctypes.sizeof(Records)) // mmap.PAGESIZE) * mmap.PAGES
 _DEATH_AT, _WHERE_AT = (_RECORDS_AT + getattr(Records, name).offset for name in ("death", "where"))
 
 
-class BlackBox:
+class BlackBox(AbstractContextManager["BlackBox"]):
     """Memory shared by the caller's process and the worker.
 
     Example:
@@ -176,12 +176,7 @@ class BlackBox:
         self._memory.close()
         os.close(self._file)
 
-    def __enter__(self) -> BlackBox:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def note(self, step: str, kernel: str = "", case: str = "", inputs: Sequence[str] = ()) -> None:

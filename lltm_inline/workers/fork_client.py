@@ -88,7 +88,16 @@ class ForkClient:
         )
         try:
             environment = os.environ if environment is None else environment
-            self._process = self._start([*before, sys.executable, "-c", code], theirs.fileno(), environment)
+            self._process = subprocess.Popen(
+                [*before, sys.executable, "-c", code],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                start_new_session=True,  # Ctrl-C in a terminal is for us to pass on
+                cwd=directory(),
+                env={**environment, "OPENBLAS_NUM_THREADS": "1"},  # numpy would start threads when it is imported
+            )
         except OSError as error:
             self._link.close()
             raise WorkerError(f"the worker could not be started: {error}") from error
@@ -102,18 +111,6 @@ class ForkClient:
         self._forked: dict[int, dict[str, Any]] = {}
         self._endings: dict[int, Ending] = {}
         self.ready = self.warm = False
-
-    def _start(self, command: list[str], file: int, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            command,
-            pass_fds=[file],
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            start_new_session=True,  # Ctrl-C in a terminal is for us to pass on
-            cwd=directory(),
-            env={**environment, "OPENBLAS_NUM_THREADS": "1"},  # numpy would start threads when it is imported
-        )
 
     @property
     def alive(self) -> bool:
