@@ -261,25 +261,20 @@ class BlackBox(AbstractContextManager["BlackBox"]):
 def _as_evidence(record: Record) -> Evidence | None:
     if not 0 < record.kind < len(KINDS):
         return None
+    same = {name: getattr(record, name) for name in ("signal", "code", "status", "cpu")}
+    flags = {name: bool(getattr(record, name)) for name in ("main_thread", "overflow", "jump", "waiting", "still")}
     return Evidence(
         kind=KINDS[record.kind],
-        signal=record.signal,
-        code=record.code,
         address=record.address if record.has_address else None,
         write=None if record.write < 0 else bool(record.write),
-        status=record.status,
         exception=_text(record.exception),
         # c10::Error adds a C++ stack trace of its own.
         message=_text(record.message).partition("\nException raised from ")[0].rstrip(),
         frames=_frames(record),
         region=_region(record.region) if record.has_region else None,
         cuda_thread=_cuda_thread(record),
-        main_thread=bool(record.main_thread),
-        overflow=bool(record.overflow),
-        jump=bool(record.jump),
-        waiting=bool(record.waiting),
-        still=bool(record.still),
-        cpu=record.cpu,
+        **same,
+        **flags,
     )
 
 

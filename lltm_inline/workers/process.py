@@ -165,7 +165,7 @@ class Process:
         interrupt = KeyboardInterrupt()
         try:
             os.kill(self.pid, signal.SIGINT)
-            watchdog.only_until(time.monotonic() + _GRACE)
+            watchdog.deadline = time.monotonic() + _GRACE
             answer, _ = self._wait(watchdog, on_event)
             if answer.raised is not None and isinstance(error := unwrap(answer.raised), KeyboardInterrupt):
                 interrupt = error
@@ -212,17 +212,14 @@ class Watchdog:
 
     def __init__(self, process: Process, limits: Limits) -> None:
         self._process, self._limits = process, limits
-        self._deadline = float("inf")
+        #: The end of the whole request.
+        self.deadline = float("inf")
         self._begun = time.monotonic()
         self._shared, self._beats = _shared_bytes(process.pid), 0
         self._last = State()
         self.output, self.output_ended = Output(), False
         self.drain()
         self.output = Output()  # what threads of an earlier kernel have printed since is not this one's
-
-    def only_until(self, deadline: float) -> None:
-        """Set an end to the whole request."""
-        self._deadline = deadline
 
     def drain(self) -> None:
         """Take in what was printed."""
@@ -245,7 +242,7 @@ class Watchdog:
             Died: one of them was passed; the worker was ended.
         """
         now = time.monotonic()
-        if now > self._deadline:
+        if now > self.deadline:
             raise self._ended(Ending("timeout"))
         if self.output.count > self._limits.output:
             raise self._ended(Ending("output", self._limits.output), where=True)
