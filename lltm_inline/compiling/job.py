@@ -80,15 +80,9 @@ class Job:
             self.toolchain.ldflags,
             environment.of_compilers(),
             _platform_identity(),
-            *self._cuda_parts(),
+            *((self.cuda, nvcc.identity, nvcc.flags) if (nvcc := self.toolchain.nvcc) else ()),
             *([self.host.key] if self.host else []),
         )
-
-    def _cuda_parts(self) -> tuple[str | Sequence[str], ...]:
-        nvcc = self.toolchain.nvcc
-        if nvcc is None:
-            return ()
-        return self.cuda, nvcc.identity, nvcc.flags
 
     @property
     def cflags(self) -> tuple[str, ...]:

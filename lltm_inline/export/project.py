@@ -26,7 +26,7 @@ from .exported import origin_file
 from .plan import Plan
 from .python import forward_arguments, module_arguments, numbers_of, parameters_of, python_files
 from .reference import tolerances_of
-from .render import as_dict, render
+from .render import as_dict, fill, render
 
 #: The first torch on whose stable ABI the exports build, as pip writes it and as its headers want it.
 OLDEST_TORCH, TARGET_VERSION = "2.10", "TORCH_TARGET_VERSION=0x020a000000000000"
@@ -45,17 +45,6 @@ _NVCC = 'nvcc -c {flags} -arch=sm_75 {headers}{source} -odir "$(mktemp -d)"'
 _HOST = f"g++ -fsyntax-only {STANDARD} {{headers}}{{source}}"
 _OF_TORCH = re.compile(r"#\s*include\s*<(?:ATen|c10|torch)/")
 _OF_CUDA = re.compile(r"#\s*include\s*<(?:(?:ATen|c10)/cuda/|cuda)")
-
-
-#: What builds and tests leave behind.
-_IGNORED = """\
-build/
-dist/
-*.egg-info/
-*.so
-__pycache__/
-.pytest_cache/
-"""
 
 
 @dataclass(frozen=True)
@@ -106,7 +95,7 @@ def files_of(plan: Plan) -> dict[str, str]:
     """Write all files of an export: text by path."""
     csrc = cpp_files(plan)
     files = csrc | build_files(plan, csrc) | python_files(plan) | origin_file(plan)
-    return dict(sorted({**files, ".gitignore": _IGNORED}.items()))
+    return dict(sorted({**files, ".gitignore": fill("gitignore")}.items()))
 
 
 def build_files(plan: Plan, csrc: Mapping[str, str]) -> dict[str, str]:

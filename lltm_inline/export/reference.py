@@ -19,7 +19,7 @@ from ..model.op import MEMBERS, Argument, Op
 from ..run.cases.case import dtypes_of
 from ..run.cases.tolerance import slack
 from ..run.compare import dtype_name
-from .render import WIDTH, as_tuple, broken, inner, rows
+from .render import WIDTH, as_tuple, broken, fill, inner, rows
 from .source import (
     Import,
     class_text,
@@ -39,21 +39,6 @@ _TAKEN = (REFERENCE, MAKE_INPUTS, "SIZES", "TOLERANCES")
 #: The dtype in which `randn` draws, by that of the inputs.
 _REAL = {"complex64": "float32", "complex128": "float64"}
 _CURE = "Write it as a plain `def`, or make it inside of the function that uses it"
-#: The reference of an op that writes what a function returns.
-_WRITTEN = '''\
-def reference(*values: Any) -> None:
-    """Compute the op: what `{computed}` returns goes where the op writes it."""
-    results = {computed}(*values)
-    for place, result in zip({places}, results if isinstance(results, tuple | list) else [results], strict=True):
-        values[place].copy_(result)
-'''
-#: The reference of an op whose function returns more: what its backward alone takes.
-_CHOSEN = '''\
-def reference(*values: Any) -> Any:
-    """Compute the op: what `{computed}` returns, less what is there for backward alone."""
-    results = {computed}(*values)
-    return {results}
-'''
 #: Letters that ruff takes for numbers.
 _UNCLEAR = {"I: int", "O: int"}
 
@@ -91,12 +76,9 @@ def reference_text(op: Op, constants: Sequence[str] = ()) -> str:
     if places or kept:
         computed = found.reference or _COMPUTED
         count = len(op.signature.outputs) + len(kept)
-        results = ", ".join(f"results[{place}]" for place in range(count) if place not in kept)
-        found.definitions[REFERENCE] = (
-            _WRITTEN.format(computed=computed, places=places)
-            if places
-            else _CHOSEN.format(computed=computed, results=results)
-        )
+        results = [f"results[{place}]" for place in range(count) if place not in kept]
+        words = {"computed": computed, "places": places, "results": results}
+        found.definitions[REFERENCE] = fill("package/computed.py", **words)
         found.reference = ""
     if op.inputs is not None and not hasattr(op.inputs, "texts"):
         found.add_root(op.inputs, MAKE_INPUTS)
