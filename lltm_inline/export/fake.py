@@ -16,6 +16,7 @@ from ..model.shapes import ELEMENTS, Dim, Shape, solve
 from ..run.cases.case import Case, prime_size
 from ..run.cases.drawing import make_inputs
 from ..run.compare import dtype_name
+from ..source.binding import input_checks
 from .plan import Plan
 
 #: In `output_dtypes`: real where the inputs are complex.
@@ -91,13 +92,13 @@ def _fake_forward(plan: Plan) -> list[str]:
 def _checks(op: Op, letters: Letters) -> list[str]:
     """Write a check of each input whose shape is not what the letters were taken from."""
     lines = []
-    for argument in op.signature.tensors:
-        name, shape = argument.name, op.shape_of[argument.name]
-        if name in letters.checked or letters.any_shape == f"{name}.shape" or shape.untold:
+    for check in input_checks(op):
+        name, shape = check.name, check.shape
+        if check.many or name in letters.checked or letters.any_shape == f"{name}.shape" or shape.untold:
             continue
         extents = [f"*{letters.any_shape}"] if shape.any_rank else map(str, shape.dims)
         call = "_check_shape(" + ", ".join([f'"{name}"', name, *extents]) + ")"
-        lines += [call] if argument.type == "Tensor" else [f"if {name} is not None:", f"    {call}"]
+        lines += [f"if {name} is not None:", f"    {call}"] if check.optional else [call]
     return lines
 
 
