@@ -120,7 +120,7 @@ def build_files(plan: Plan, csrc: Mapping[str, str]) -> dict[str, str]:
         f"{plan.name}/_library.py": render(f"package/_library{library}.py", plan, **build),
     }
     if plan.how in ("setuptools", "stable"):
-        files["setup.py"] = render("setup.py", plan, **build, **_words_of_setup(plan, flags))
+        files["setup.py"] = render("setup.py", plan, **build)
     if plan.how == "cmake":
         files["CMakeLists.txt"] = render(
             "CMakeLists.txt", plan, **build, prefix_path=PREFIX_PATH.format(python="python")
@@ -188,23 +188,6 @@ def _words_of_benchmark(plan: Plan) -> dict[str, Any]:
         "drawn": _drawn(op, "dtype", ", device=device, generator=generator"),
         "dtype": _dtype_of(op, "float32"),
         "width": max([len(_letters(size)) for size in plan.sizes], default=0) + 1,
-    }
-
-
-def _words_of_setup(plan: Plan, flags: Flags) -> dict[str, Any]:
-    cuda = "cuda" in plan.devices
-    variables = {
-        flags.variable: 'processor to compile for, as -march takes it: "x86-64-v3"; "native" by default',
-        "CXX": "the C++ compiler",
-        "MAX_JOBS": "how many files are compiled at a time",
-    }
-    if cuda:
-        variables["TORCH_CUDA_ARCH_LIST"] = 'GPUs to compile for, "8.0;9.0+PTX"; by default those of this machine'
-    extensions = ["CppExtension"] * ("cpu" in plan.devices) + ["CUDAExtension"] * cuda
-    return {
-        "variables": variables,
-        "width": max(map(len, variables)) + 3,
-        "imported": ["CUDA_HOME"] * cuda + ["BuildExtension", *extensions, "get_cxx_compiler"],
     }
 
 
