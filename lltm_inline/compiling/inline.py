@@ -106,9 +106,9 @@ def _stubs(job: Job, precompiled: Sequence[str]) -> tuple[str, ...]:
     """Return the flags that link without reading all names of torch, where what must be defined can be looked up afterwards."""
     if sys.platform != "linux" or not (job.prelude and precompiled) or job.toolchain.nvcc:
         return ()
-    if ALL_DEFINED in job.toolchain.ldflags and not stubs.can_look_up():
+    if ALL_DEFINED in job.toolchain.ldflags and not shutil.which(stubs.READER):
         return ()
-    return header.stub_flags(job.toolchain, job.prelude)
+    return stubs.flags(header.directory_of(job.toolchain, job.prelude))
 
 
 def _link_with_torch(job: Job, directory: Path, objects: Sequence[Path], library: str) -> None:
