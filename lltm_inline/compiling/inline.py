@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..base.device import OF_LAB
 from ..base.files import UTF8
@@ -358,7 +358,7 @@ def _torch_settings(job: Job) -> Iterator[None]:
 def _enter(job: Job) -> None:
     from torch.utils import cpp_extension
 
-    ninja, nvcc = ninja_directory(), job.toolchain.nvcc
+    ninja, nvcc, load = ninja_directory(), job.toolchain.nvcc, cpp_extension._import_module_from_library
     path = environment.users("PATH") or ""
     cuda = {"CC": job.toolchain.compiler, "PYTORCH_NVCC": shlex.quote(nvcc.path)} if nvcc else {}
     environment.override(
@@ -370,7 +370,8 @@ def _enter(job: Job) -> None:
     )
     ours = {
         "remove_extension_h_precompiler_headers": lambda: None,
-        "_import_module_from_library": _import_others(cpp_extension._import_module_from_library),
+        # What another thread builds with `load_inline` is loaded as ever.
+        "_import_module_from_library": lambda name, *rest: None if is_ours(name) else load(name, *rest),
         "_run_ninja_build": _heard(cpp_extension._run_ninja_build),
         # Those of torch: in the encoding of the locale, and a path that a shell is handed as it stands.
         "_maybe_write": _write,
@@ -382,11 +383,6 @@ def _enter(job: Job) -> None:
     for name, value in ours.items():
         _entered.callback(setattr, cpp_extension, name, getattr(cpp_extension, name))
         setattr(cpp_extension, name, value)
-
-
-def _import_others(load: Callable[..., Any]) -> Callable[..., Any]:
-    """Leave the libraries of this package alone; what another thread builds with `load_inline` is loaded as ever."""
-    return lambda name, *rest: None if is_ours(name) else load(name, *rest)
 
 
 def _heard(run: Callable[..., None]) -> Callable[..., None]:

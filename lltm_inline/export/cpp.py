@@ -7,8 +7,6 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import torch
-
 from .. import ops
 from ..base.device import DEVICES
 from ..cpp.functions import Function, find_function
@@ -17,6 +15,8 @@ from ..cpp.masks import directives, headers, mask
 from ..errors import DefinitionError
 from ..model.kernel import Kernel
 from ..model.op import Argument
+from ..run.cases.case import Case
+from ..run.cases.drawing import make_inputs
 from ..source.binding import InputCheck, generate_binding, input_checks, refuses_negated, schemas
 from ..source.custom_classes import NAMESPACE
 from ..source.launchers import (
@@ -244,7 +244,9 @@ class _View:
     def example(self) -> str:
         """Write the program that calls the operators without Python."""
         plan, op, raw = self.plan, self.op, self.plan.autograd_in_python
-        values = self._values()
+        # To know the op's numbers, and which of the optional tensors are there.
+        made = make_inputs(op, Case("", tuple(plan.check_size.values())))
+        values = {argument.name: value for argument, value in zip(op.signature.inputs, made, strict=True)}
         tensors = {one.name: op.shape_of[one.name].dims for one in op.signature.tensors if values[one.name] is not None}
         spelled = " ".join(map(str, [dim for dims in tensors.values() for dim in dims]))
         sizes = [f"{letter} = {number}" for letter, number in plan.check_size.items() if letter in spelled]
@@ -276,16 +278,6 @@ class _View:
             parameters=lambda arguments: self.parameters(arguments, api="aten"),
             returned=lambda results: self.returned(results, "aten"),
         )
-
-    def _values(self) -> dict[str, Any]:
-        """Make the op's inputs, to know its numbers and which of the optional tensors are there."""
-        dtype = getattr(torch, self.op.dtypes[0]).to_real()
-
-        def randn(*shape: int) -> torch.Tensor:
-            return torch.zeros(shape, dtype=dtype)
-
-        made = self.op.make_inputs(randn, tuple(self.plan.check_size.values()))
-        return {argument.name: value for argument, value in zip(self.op.signature.inputs, made, strict=True)}
 
 
 class _Check:

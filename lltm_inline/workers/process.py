@@ -124,8 +124,11 @@ class Process:
                 if isinstance(answer, Answer):
                     watchdog.drain()
                     return answer, tensors
-                if isinstance(answer, Event):
-                    _pass_on(answer, on_event)
+                if isinstance(answer, Event) and answer.kind == "warning":
+                    text, category = answer.values
+                    warnings.warn(text, category, stacklevel=1)
+                elif isinstance(answer, Event):
+                    on_event(answer)
             ending = self.server.ending_of(self.pid)
             if ending is None and not self.server.alive:
                 ending = Ending("signal", signal.SIGKILL)  # the server's end is that of its workers
@@ -197,14 +200,6 @@ class Process:
         """Whether it waits for requests, and has been forked with all that it needs."""
         alive = self.output_file >= 0 and self.server.alive and self.server.ending_of(self.pid) is None
         return alive and not self._spent and (self.warm or not self.server.warm)
-
-
-def _pass_on(event: Event, on_event: Listener) -> None:
-    if event.kind == "warning":
-        text, category = event.values
-        warnings.warn(text, category, stacklevel=2)
-    else:
-        on_event(event)
 
 
 class Watchdog:
