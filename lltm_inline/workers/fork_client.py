@@ -19,6 +19,7 @@ from ..errors import WorkerError
 from .black_box import BlackBox
 from .forkserver import LOST
 from .outcome import Ending
+from .worker import directory
 
 _TICK = 0.05
 #: How long the fork server may take to import torch, on a laptop that is busy.
@@ -26,14 +27,6 @@ _START_SECONDS = 120.0
 _FORK_SECONDS = 30.0
 _PACKET, _FILE = 1 << 16, struct.Struct("i")
 _AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
-
-
-def directory() -> str:
-    """Return where this process is; where that was removed, a directory in which MKL starts."""
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        return "/"
 
 
 def _number_of(file: int) -> int:

@@ -24,7 +24,6 @@ from ..errors import InputError
 from . import steps
 from .black_box import BlackBox, Recorder, State
 from .channel import Reader, require_travellers, send
-from .fork_client import directory
 from .modules import Modules
 from .safe_pickle import Raised, wrap
 
@@ -79,6 +78,14 @@ class Modes:
 
 # What torch.use_deterministic_algorithms calls, after it has imported the whole of torch._inductor (1.4 s) to tell it too.
 _set_deterministic = torch._C._set_deterministic_algorithms
+
+
+def directory() -> str:
+    """Return where this process is; where that was removed, a directory in which MKL starts."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"
 
 
 @dataclass(frozen=True)
