@@ -54,15 +54,12 @@ def cache_dir() -> Path:
     wanted = _wanted()
     _require_plain(wanted)
     try:
-        for attempt in range(5):
-            try:
+        for _ in range(4):
+            with suppress(FileNotFoundError):  # removed while this made it
                 return _prepared(wanted)
-            except FileNotFoundError:  # removed while this made it
-                if attempt == 4:
-                    raise
+        return _prepared(wanted)
     except OSError as error:
         raise CacheError(f"cannot use the cache directory {wanted}: {error.strerror or error}. {_CURE}") from error
-    raise AssertionError("not reached")
 
 
 def _prepared(wanted: Path) -> Path:
@@ -178,6 +175,14 @@ def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_whole(path: Path, sha256: str) -> bool:
+    """Tell whether a file is the one of which this is the hash; it may be removed while this looks."""
+    try:
+        return hash_file(path) == sha256
+    except OSError:
+        return False
 
 
 @contextmanager
@@ -322,10 +327,7 @@ def is_proven(key: str, sha256: str) -> bool:
         sha256: of the library that is to be loaded. False when the one in the cache is another by now.
     """
     directory = cache_dir() / "kernels" / key
-    try:
-        return _read_json(directory / PROVEN) == {"sha256": sha256} and hash_file(directory / LIBRARY) == sha256
-    except OSError:
-        return False
+    return _read_json(directory / PROVEN) == {"sha256": sha256} and is_whole(directory / LIBRARY, sha256)
 
 
 @dataclass(frozen=True)
@@ -369,12 +371,17 @@ def touch(path: Path) -> None:
 
 
 def prune(
-    *, max_age_s: float | None = None, max_bytes: float | None = None, rooms: Sequence[str] = _FILLED
+    *,
+    max_age_s: float | None = None,
+    max_bytes: float | None = None,
+    spared_s: float = 0.0,
+    rooms: Sequence[str] = _FILLED,
 ) -> list[Entry]:
     """Remove entries not used for `max_age_s` seconds, then the oldest until `max_bytes` are left; return them.
 
     Args:
         max_age_s, max_bytes: of what may stay.
+        spared_s: what was used in these last seconds stays, however much it is.
         rooms: of the cache, in which this is done.
 
     Raises:
@@ -387,7 +394,7 @@ def prune(
     for entry in entries(rooms):
         total += entry.bytes
         too_old = max_age_s is not None and entry.age_s > max_age_s
-        too_much = max_bytes is not None and total > max_bytes
+        too_much = max_bytes is not None and total > max_bytes and entry.age_s >= spared_s
         if too_old or too_much:
             _remove(entry.path)
             removed.append(entry)

@@ -125,7 +125,7 @@ def verify(build: Build) -> None:
     Raises:
         CacheError: it is gone or its hash is another.
     """
-    if not build.path.exists() or cache.hash_file(build.path) != build.sha256:
+    if not cache.is_whole(build.path, build.sha256):
         raise CacheError(
             f"the library of {build.kernel!r} in the cache was changed or removed after it was built ({build.path}). Build it again"
         )
@@ -192,21 +192,16 @@ def build(
     if not isinstance(kernel, Kernel | str | list | tuple):
         raise refusal("kernel", kernel, "a Kernel, a label such as 'lltm/fused', or a list of these")
     kernels = [resolve(item) for item in ([kernel] if isinstance(kernel, Kernel | str) else kernel)]
-    _check_device(kernels, device, compile_only)
+    boolean("compile_only", compile_only)
+    if compile_only and not DEVICES[device].needs_gpu:
+        raise InputError("compile_only=True compiles the CUDA text of a kernel: say device='cuda' too")
+    for item in kernels:  # before the machine is looked at
+        require_text(item, device)
     toolchain = find_toolchain(compiler, cflags, device, compile_only=compile_only)
     with noting(kernels):
         jobs = [make_job(item, toolchain) for item in kernels]
         builds = run_jobs(compile_checks(jobs) if compile_only else [*jobs, *_bridge_of(jobs, toolchain)], progress)
     return builds[0] if isinstance(kernel, Kernel | str) else builds[: len(jobs)]
-
-
-def _check_device(kernels: Sequence[Kernel], device: str, compile_only: bool) -> None:
-    """Look at the arguments of `build` before the machine is looked at."""
-    boolean("compile_only", compile_only)
-    if compile_only and not DEVICES[device].needs_gpu:
-        raise InputError("compile_only=True compiles the CUDA text of a kernel: say device='cuda' too")
-    for kernel in kernels:
-        require_text(kernel, device)
 
 
 def _bridge_of(jobs: Sequence[Job], toolchain: Toolchain) -> list[Job]:
@@ -310,7 +305,7 @@ def _cached(job: Job, started: float, *, warn: bool = False) -> Build | None:
             return None  # what another version made of a compiler's words is not this one's
         cache.touch(directory)
         raise remembered_failure(job, manifest, directory)
-    if manifest is not None and _is_whole(directory / job.result, manifest["sha256"]):
+    if manifest is not None and cache.is_whole(directory / job.result, manifest["sha256"]):
         cache.touch(directory)
         return _as_build(job, manifest, directory / job.result, started, cached=True)
     if warn and damaged:
@@ -318,14 +313,6 @@ def _cached(job: Job, started: float, *, warn: bool = False) -> Build | None:
             f"the cached library of {job.label!r} is not what was built; building it anew", RuntimeWarning, stacklevel=4
         )
     return None
-
-
-def _is_whole(library: Path, sha256: str) -> bool:
-    """Tell whether a library is what was published; it may be removed while this looks."""
-    try:
-        return cache.hash_file(library) == sha256
-    except OSError:
-        return False
 
 
 def _as_build(job: Job, manifest: Mapping[str, Any], library: Path, started: float, *, cached: bool) -> Build:

@@ -46,13 +46,10 @@ def _helper_failure(job: Job, log: str) -> BuildError:
 
 def _surroundings() -> str:
     """Name the variables that may be at fault where a compiler says nothing of a text."""
-    found = environment.of_compilers()
+    if not (found := environment.of_compilers()):
+        return ""
     names = " ".join(item.partition("=")[0] for item in found)
-    return (
-        f"\n  Compilers read what is set in the environment: {', '.join(found)}. Try without: unset {names}"
-        if found
-        else ""
-    )
+    return f"\n  Compilers read what is set in the environment: {', '.join(found)}. Try without: unset {names}"
 
 
 def passing_failure(job: Job, log: str, directory: Path) -> LltmInlineError | None:
@@ -179,13 +176,8 @@ def _build_error(job: Job, diagnostics: Sequence[Diagnostic], log: str) -> Build
 _INCLUDE = re.compile(r"\s*#\s*(?:include|include_next|import|embed)\s*(?:\"([^\"]+)\"|<([^>]+)>)")
 _LINE_DIRECTIVE = re.compile(r"#line (\d+) \"([^\"]*)\"")
 
-_NO_FILES = (
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISDIR, "a directory"),
-)
+#: By the letter that `ls -l` has for it.
+_NO_FILES = {"c": "a device", "b": "a device", "p": "a named pipe", "s": "a socket", "d": "a directory"}
 
 
 def refuse_devices(job: Job) -> None:
@@ -200,8 +192,7 @@ def refuse_devices(job: Job) -> None:
         for name, line, path in _includes(text):
             kind = _kind(path, job.cflags)
             if kind:
-                column = 1
-                excerpt = excerpt_of(job.sources.get(name, ""), line, column)
+                excerpt = excerpt_of(job.sources.get(name, ""), line, 1)
                 message = f"{path!r} is {kind}, not a file: it cannot be included"
                 found = Diagnostic(job.label, name, line, 0, "error", message, (), excerpt)
                 raise BuildError(
@@ -231,5 +222,5 @@ def _kind(path: str, cflags: tuple[str, ...]) -> str:
             mode = os.stat(os.path.normpath(os.path.join(start, path))).st_mode
         except (OSError, ValueError):
             continue
-        return next((kind for test, kind in _NO_FILES if test(mode)), "")
+        return _NO_FILES.get(stat.filemode(mode)[0], "")
     return ""

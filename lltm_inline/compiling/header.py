@@ -85,13 +85,14 @@ def header_key(toolchain: Toolchain, prelude: str) -> str:
     return cache.digest("header", toolchain.identity, *flags, stubs.LIBRARIES, _MACROS, *texts, stamp)
 
 
-def _directory(toolchain: Toolchain, prelude: str) -> Path:
+def directory_of(toolchain: Toolchain, prelude: str) -> Path:
+    """Return where a precompiled header lies, or would, with what is made beside it: stubs, macros, objects."""
     return cache.cache_dir() / "headers" / header_key(toolchain, prelude)
 
 
 def header_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
     """Return the flags that use the precompiled header, or none while there is no such header; start making it then."""
-    directory = _directory(toolchain, prelude)
+    directory = directory_of(toolchain, prelude)
     if (directory / _NAMES[toolchain.kind]).exists():
         cache.touch(directory)
         return tuple(map(shlex.quote, _using(toolchain.kind, directory)))
@@ -102,7 +103,7 @@ def header_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
 
 def is_made(toolchain: Toolchain, prelude: str) -> bool:
     """Tell whether there is a precompiled header."""
-    return (_directory(toolchain, prelude) / _NAMES[toolchain.kind]).exists()
+    return (directory_of(toolchain, prelude) / _NAMES[toolchain.kind]).exists()
 
 
 def _pays(key: str) -> bool:
@@ -126,19 +127,14 @@ def header_objects(toolchain: Toolchain, prelude: str) -> tuple[Path, ...]:
     """Return what a text is linked with that was compiled with the precompiled header."""
     if not runtime_text(prelude):
         return ()
-    return (_directory(toolchain, prelude) / _RUNTIME,)
+    return (directory_of(toolchain, prelude) / _RUNTIME,)
 
 
 def macros(toolchain: Toolchain, prelude: str) -> frozenset[str]:
     """Name the macros that a text has of the precompiled header; nothing where they are not known."""
     with suppress(FileNotFoundError):
-        return frozenset(_MACRO.findall((_directory(toolchain, prelude) / _MACROS).read_text(**UTF8)))
+        return frozenset(_MACRO.findall((directory_of(toolchain, prelude) / _MACROS).read_text(**UTF8)))
     return frozenset()
-
-
-def stub_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
-    """Return the flags that link with the empty libraries beside the precompiled header."""
-    return stubs.flags(_directory(toolchain, prelude))
 
 
 def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subprocess.Popen[bytes] | None:
@@ -164,14 +160,11 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
             *stubs.commands(toolchain.compiler),
             [*command, "-E", "-dM", "-x", "c++", "prelude.h", "-o", _MACROS],
         ],
-        "cache": str(cache.cache_dir()),
         "passing_failures": PASSING_FAILURES,
         "key": key,
         "behind": behind,
         "seconds": MAX_SECONDS,
-        "most_bytes": MAX_BYTES,
-        "spared_seconds": SPARED_SECONDS,
-        "kept_seconds": KEPT_SECONDS,
+        "kept": {"max_bytes": MAX_BYTES, "spared_s": SPARED_SECONDS, "max_age_s": KEPT_SECONDS},
     }
     script = Path(__file__).with_name("header_process.py")
     with tempfile.TemporaryFile("w+") as given:  # longer than an argument may be
@@ -183,7 +176,7 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            env={**os.environ, "LC_ALL": "C"},
+            env={**os.environ, "LC_ALL": "C", "LLTM_INLINE_CACHE": str(cache.cache_dir())},
         )
     threading.Thread(target=process.wait, daemon=True).start()  # Python warns of one for which nobody waits
     return process
@@ -203,13 +196,13 @@ _COMPLAINT = re.compile(
 
 def discard(toolchain: Toolchain, prelude: str) -> None:
     """Remove a precompiled header; the next build starts a new one."""
-    shutil.rmtree(_directory(toolchain, prelude), ignore_errors=True)
+    shutil.rmtree(directory_of(toolchain, prelude), ignore_errors=True)
 
 
 def wait(toolchain: Toolchain, prelude: str, seconds: float = 300.0) -> bool:
     """Wait until the precompiled header is there (for benchmarks and tests); False when it did not come."""
     deadline = time.monotonic() + seconds
-    directory = _directory(toolchain, prelude)
+    directory = directory_of(toolchain, prelude)
     if not directory.exists() and start(toolchain, prelude, behind=False) is None:  # there is no room for it
         return False
     while not directory.exists() and time.monotonic() < deadline:

@@ -15,11 +15,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..base.device import OF_LAB
 from ..base.files import UTF8
@@ -106,9 +106,9 @@ def _stubs(job: Job, precompiled: Sequence[str]) -> tuple[str, ...]:
     """Return the flags that link without reading all names of torch, where what must be defined can be looked up afterwards."""
     if sys.platform != "linux" or not (job.prelude and precompiled) or job.toolchain.nvcc:
         return ()
-    if ALL_DEFINED in job.toolchain.ldflags and not stubs.can_look_up():
+    if ALL_DEFINED in job.toolchain.ldflags and not shutil.which(stubs.READER):
         return ()
-    return header.stub_flags(job.toolchain, job.prelude)
+    return stubs.flags(header.directory_of(job.toolchain, job.prelude))
 
 
 def _link_with_torch(job: Job, directory: Path, objects: Sequence[Path], library: str) -> None:
@@ -325,6 +325,8 @@ _printed: dict[str, list[str]] = {}
 
 _settings = threading.Condition()
 _users: dict[tuple[str, ...], int] = {}
+#: Takes back what was set, when the last of them has left.
+_entered = ExitStack()
 
 
 @contextmanager
@@ -349,14 +351,14 @@ def _torch_settings(job: Job) -> Iterator[None]:
             _users[compilers] -= 1
             if not _users[compilers]:
                 _users.clear()
-                _leave()
+                _entered.close()
                 _settings.notify_all()
 
 
 def _enter(job: Job) -> None:
     from torch.utils import cpp_extension
 
-    ninja, nvcc = ninja_directory(), job.toolchain.nvcc
+    ninja, nvcc, load = ninja_directory(), job.toolchain.nvcc, cpp_extension._import_module_from_library
     path = environment.users("PATH") or ""
     cuda = {"CC": job.toolchain.compiler, "PYTORCH_NVCC": shlex.quote(nvcc.path)} if nvcc else {}
     environment.override(
@@ -368,7 +370,8 @@ def _enter(job: Job) -> None:
     )
     ours = {
         "remove_extension_h_precompiler_headers": lambda: None,
-        "_import_module_from_library": _import_others(cpp_extension._import_module_from_library),
+        # What another thread builds with `load_inline` is loaded as ever.
+        "_import_module_from_library": lambda name, *rest: None if is_ours(name) else load(name, *rest),
         "_run_ninja_build": _heard(cpp_extension._run_ninja_build),
         # Those of torch: in the encoding of the locale, and a path that a shell is handed as it stands.
         "_maybe_write": _write,
@@ -376,14 +379,10 @@ def _enter(job: Job) -> None:
         # torch looks for CUDA once, when it is imported, and takes a script on PATH for an installation.
         **({"CUDA_HOME": nvcc.home} if nvcc else {}),
     }
+    _entered.callback(environment.restore)
     for name, value in ours.items():
-        _replaced[name] = getattr(cpp_extension, name)
+        _entered.callback(setattr, cpp_extension, name, getattr(cpp_extension, name))
         setattr(cpp_extension, name, value)
-
-
-def _import_others(load: Callable[..., Any]) -> Callable[..., Any]:
-    """Leave the libraries of this package alone; what another thread builds with `load_inline` is loaded as ever."""
-    return lambda name, *rest: None if is_ours(name) else load(name, *rest)
 
 
 def _heard(run: Callable[..., None]) -> Callable[..., None]:
@@ -410,15 +409,3 @@ def _heard(run: Callable[..., None]) -> Callable[..., None]:
         _printed[build_directory].append(done.stdout)
 
     return heard
-
-
-def _leave() -> None:
-    from torch.utils import cpp_extension
-
-    environment.restore()
-    for name, value in _replaced.items():
-        setattr(cpp_extension, name, value)
-    _replaced.clear()
-
-
-_replaced: dict[str, Any] = {}

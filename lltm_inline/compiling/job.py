@@ -80,15 +80,9 @@ class Job:
             self.toolchain.ldflags,
             environment.of_compilers(),
             _platform_identity(),
-            *self._cuda_parts(),
+            *((self.cuda, nvcc.identity, nvcc.flags) if (nvcc := self.toolchain.nvcc) else ()),
             *([self.host.key] if self.host else []),
         )
-
-    def _cuda_parts(self) -> tuple[str | Sequence[str], ...]:
-        nvcc = self.toolchain.nvcc
-        if nvcc is None:
-            return ()
-        return self.cuda, nvcc.identity, nvcc.flags
 
     @property
     def cflags(self) -> tuple[str, ...]:
@@ -202,18 +196,9 @@ def _signature_error(kernel: Kernel, rendered: Rendered) -> SignatureError:
     """Make the error of a text that does not fit its op."""
 
     def diagnostic(problem: Problem) -> Diagnostic:
-        excerpt = excerpt_of(rendered.sources.get(problem.file, ""), problem.line, problem.column)
-        return Diagnostic(
-            kernel.label,
-            problem.file,
-            problem.line,
-            problem.column,
-            "error",
-            problem.message,
-            (),
-            excerpt,
-            problem.help,
-        )
+        place = problem.line, problem.column
+        excerpt = excerpt_of(rendered.sources.get(problem.file, ""), *place)
+        return Diagnostic(kernel.label, problem.file, *place, "error", problem.message, (), excerpt, problem.help)
 
     diagnostics = tuple(map(diagnostic, rendered.interface.problems))
     lines = [f"kernel {kernel.label!r} does not fit op {kernel.op!r}; nothing was compiled"]

@@ -63,10 +63,6 @@ class Nvcc:
     identity: str
     flags: tuple[str, ...] = ()
 
-    @property
-    def major(self) -> int:
-        return int(self.version.partition(".")[0])
-
     def with_flags(self, flags: tuple[str, ...]) -> Nvcc:
         """Add flags, as `flags.once` does."""
         return replace(self, flags=once(self.flags, flags))
@@ -161,10 +157,11 @@ def _require_same_major(nvcc: Nvcc) -> None:
     import torch
 
     wanted = str(torch.version.cuda)
-    if nvcc.major != int(wanted.partition(".")[0]):
+    found, major = (version.partition(".")[0] for version in (nvcc.version, wanted))
+    if found != major:
         raise ToolchainError(
             f"nvcc is of CUDA {nvcc.version} ({nvcc.path}), torch was built with CUDA {wanted}: the first numbers must agree. "
-            f"Set CUDA_HOME to an installation of CUDA {wanted.partition('.')[0]}"
+            f"Set CUDA_HOME to an installation of CUDA {major}"
         )
 
 

@@ -11,13 +11,14 @@ import ctypes
 import os
 import re
 import shlex
-import shutil
 import subprocess
 from pathlib import Path
 
 from ..base.files import UTF8
 from ..base.loaded import address_of, loaded_at
 
+#: What `torch_has_what_is_missing_in` runs. Not nm, which takes twelve times as long: it looks at all sections.
+READER = "readelf"
 #: What `load_inline` links with.
 LIBRARIES = ("c10", "torch_cpu", "torch", "torch_python")
 
@@ -40,11 +41,6 @@ def flags(directory: Path) -> tuple[str, ...]:
     return (shlex.quote(f"-L{directory}"), "-Wl,--no-as-needed")
 
 
-def can_look_up() -> bool:
-    """Tell whether this machine has what `torch_has_what_is_missing_in` runs."""
-    return shutil.which("readelf") is not None
-
-
 def torch_has_what_is_missing_in(library: Path) -> bool:
     """Tell whether every name that a library wants is one of torch's own libraries.
 
@@ -53,8 +49,7 @@ def torch_has_what_is_missing_in(library: Path) -> bool:
     """
     import torch
 
-    # Not nm, which takes twelve times as long: it looks at all sections.
-    listed = subprocess.run(["readelf", "--wide", "--dyn-syms", library], capture_output=True, check=False, **UTF8)
+    listed = subprocess.run([READER, "--wide", "--dyn-syms", library], capture_output=True, check=False, **UTF8)
     names = re.findall(r" GLOBAL +DEFAULT +UND ([^\s@]+)$", listed.stdout, re.MULTILINE)
     # It is linked with the others: a name of any of them is found through it.
     library_of_torch = ctypes.CDLL(os.path.join(torch.__path__[0], "lib", "libtorch_python.so"))

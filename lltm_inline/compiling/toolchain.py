@@ -103,9 +103,8 @@ def find_toolchain(
         flags = tuple(flag for flag in flags if not flag.startswith("-fsanitize-coverage="))
     ldflags = [ALL_DEFINED] if sys.platform == "linux" else []
     ldflags += ["-fopenmp"] if "-fopenmp" in flags else []
-    debug = (
-        () if any(re.match(r"-g(?:\d|dwarf|gdb|$)", flag) for flag in flags) else _DEBUG
-    )  # who wants more has said so
+    wants_more = any(re.match(r"-g(?:\d|dwarf|gdb|$)", flag) for flag in flags)
+    debug = () if wants_more else _DEBUG
     if linker and (debug or linker != "gold"):  # it ends with an internal error at an undefined function in DWARF 5
         ldflags.append(f"-fuse-ld={linker}")
     nvcc = find_cuda(compile_only=compile_only) if where.needs_gpu else None
@@ -171,9 +170,8 @@ def _identify(path: str) -> dict[str, str]:
         ) from error
     first = text.partition("\n")[0]
     kind = "clang" if "clang" in text else "gcc"
-    number = re.search(r"\d+\.\d+(?:\.\d+)?", re.sub(r"\([^)]*\)", "", first)) or re.search(
-        r"\d+\.\d+(?:\.\d+)?", first
-    )
+    plain = re.sub(r"\([^)]*\)", "", first)  # the distribution's own number stands in brackets
+    number = re.search(r"\d+\.\d+(?:\.\d+)?", f"{plain} {first}")
     name = "clang++" if kind == "clang" else "g++"
     return {
         "kind": kind,
@@ -203,21 +201,19 @@ def default_cflags(kind: str, *, openmp: bool, level: str) -> tuple[str, ...]:
 
 def _has_openmp(compiler: str) -> bool:
     """Try whether `-fopenmp` works."""
-    program = "#include <omp.h>\nint main() { return omp_get_max_threads() == 0; }\n"
-    command = [compiler, "-fopenmp", "-x", "c++", "-", "-o", os.devnull]
-    return subprocess.run(command, input=program, capture_output=True, **UTF8).returncode == 0
+    return _makes([compiler, "-fopenmp"], "#include <omp.h>\nint main() { return omp_get_max_threads() == 0; }\n")
 
 
 def _fast_linker(compiler: str) -> str | None:
     """Return the name of a faster linker than the default, when this compiler can use one."""
-    for linker in _LINKERS:
-        probe = [compiler, f"-fuse-ld={linker}", "-shared", "-x", "c++", "-", "-o", os.devnull]
-        if (
-            shutil.which(f"ld.{linker}")
-            and subprocess.run(probe, input="", **UTF8, capture_output=True).returncode == 0
-        ):
-            return linker
-    return None
+    there = (linker for linker in _LINKERS if shutil.which(f"ld.{linker}"))
+    return next((linker for linker in there if _makes([compiler, f"-fuse-ld={linker}", "-shared"], "")), None)
+
+
+def _makes(command: Sequence[str], text: str) -> bool:
+    """Tell whether a command makes something of a C++ text."""
+    probe = [*command, "-x", "c++", "-", "-o", os.devnull]
+    return subprocess.run(probe, input=text, capture_output=True, **UTF8).returncode == 0
 
 
 def validated_cflags(cflags: Sequence[str]) -> tuple[str, ...]:

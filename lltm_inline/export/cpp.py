@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
-
-import torch
 
 from .. import ops
 from ..base.device import DEVICES
@@ -18,6 +15,8 @@ from ..cpp.masks import directives, headers, mask
 from ..errors import DefinitionError
 from ..model.kernel import Kernel
 from ..model.op import Argument
+from ..run.cases.case import Case
+from ..run.cases.drawing import make_inputs
 from ..source.binding import InputCheck, generate_binding, input_checks, refuses_negated, schemas
 from ..source.custom_classes import NAMESPACE
 from ..source.launchers import (
@@ -181,6 +180,7 @@ class _View:
         inputs = [argument.name for argument in signature.inputs]
         kept = [argument for argument in plan.saved if argument.is_tensor]
         some_optional = any(argument.type == "Tensor?" for argument in signature.tensors)
+        given_back = [*(argument.name for argument in plan.taken), *plan.wanted]
         handed = []
         for index, argument in enumerate(plan.taken):
             value = f"{incoming}[{index}]" if index < len(self.outputs) else argument.name
@@ -189,15 +189,11 @@ class _View:
                 value = f'{ctx}->saved_data["{argument.name}"].{kind}()'
             handed.append(f"if_defined({value})" if argument.type == "Tensor?" else value)
         return {
+            # The operators that call each other: name, results, parameters and arguments of each.
             "callers": [
-                _Caller(op, self.outputs, self.parameters(signature.inputs), inputs),
-                _Caller(f"{op}_forward", plan.results, self.parameters(signature.inputs), inputs),
-                _Caller(
-                    f"{op}_backward",
-                    plan.gradients,
-                    self.parameters(plan.taken, plan.wanted),
-                    [*(argument.name for argument in plan.taken), *plan.wanted],
-                ),
+                (op, self.outputs, self.parameters(signature.inputs), inputs),
+                (f"{op}_forward", plan.results, self.parameters(signature.inputs), inputs),
+                (f"{op}_backward", plan.gradients, self.parameters(plan.taken, plan.wanted), given_back),
             ],
             "kept_tensors": [f"{one.name}{'.value_or(at::Tensor())' * (one.type == 'Tensor?')}" for one in kept],
             "keeps": bool(plan.saved) or some_optional or plan.takes_none,
@@ -248,7 +244,9 @@ class _View:
     def example(self) -> str:
         """Write the program that calls the operators without Python."""
         plan, op, raw = self.plan, self.op, self.plan.autograd_in_python
-        values = self._values()
+        # To know the op's numbers, and which of the optional tensors are there.
+        made = make_inputs(op, Case("", tuple(plan.check_size.values())))
+        values = {argument.name: value for argument, value in zip(op.signature.inputs, made, strict=True)}
         tensors = {one.name: op.shape_of[one.name].dims for one in op.signature.tensors if values[one.name] is not None}
         spelled = " ".join(map(str, [dim for dims in tensors.values() for dim in dims]))
         sizes = [f"{letter} = {number}" for letter, number in plan.check_size.items() if letter in spelled]
@@ -280,26 +278,6 @@ class _View:
             parameters=lambda arguments: self.parameters(arguments, api="aten"),
             returned=lambda results: self.returned(results, "aten"),
         )
-
-    def _values(self) -> dict[str, Any]:
-        """Make the op's inputs, to know its numbers and which of the optional tensors are there."""
-        dtype = getattr(torch, self.op.dtypes[0]).to_real()
-
-        def randn(*shape: int) -> torch.Tensor:
-            return torch.zeros(shape, dtype=dtype)
-
-        made = self.op.make_inputs(randn, tuple(self.plan.check_size.values()))
-        return {argument.name: value for argument, value in zip(self.op.signature.inputs, made, strict=True)}
-
-
-@dataclass(frozen=True)
-class _Caller:
-    """The C++ function through which operators call one of them."""
-
-    name: str
-    results: Sequence[str]
-    parameters: Sequence[str]
-    arguments: Sequence[str]
 
 
 class _Check:
@@ -373,14 +351,10 @@ def _declared(function: Function, name: str, api: str) -> dict[str, Any]:
     return {"returns": returns, "name": name, "parameters": named}
 
 
-def _stream(launcher: Launcher) -> str:
-    return "stream_" if any(parameter.name == "stream" for parameter in launcher.parameters) else "stream"
-
-
 def _instance(launcher: Launcher, type_: str) -> dict[str, Any]:
     """Spell the C function that instantiates a launch function for one type."""
     spelled = [parameter.spelled(launcher.template, type_) for parameter in launcher.parameters]
-    stream = _stream(launcher)
+    stream = "stream_" if any(parameter.name == "stream" for parameter in launcher.parameters) else "stream"
     return {
         "symbol": launcher.symbol(type_),
         "parameters": [*spelled, f"void* {stream}"],

@@ -18,6 +18,8 @@ FORMAT = 1
 ORIGIN = "kernel.json"
 #: What of an op is in `reference.py`; what a call costs goes nowhere.
 _IN_REFERENCE = ("reference", "inputs", "cost")
+#: What of a kernel is in none of its files.
+_OF_KERNEL = ("binding", "saves", "double_backward", "api", "flags", "doc")
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,7 @@ class Exported(Shown):
             lines += ["", f"# {what}", command]
         return "\n".join(lines)
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
 
 def origin_file(plan: Plan) -> dict[str, str]:
@@ -78,20 +79,10 @@ def origin_file(plan: Plan) -> dict[str, str]:
 
 def _entry(part: Part) -> dict[str, Any]:
     kernel = part.kernel
-    entry: dict[str, Any] = {
-        "name": kernel.name,
-        "label": kernel.label,
-        "device": part.device,
-        "files": part.files,
-        "binding": kernel.binding,
-        "saves": list(kernel.saves),
-        "double_backward": kernel.double_backward,
-        "api": kernel.api,
-        "flags": list(kernel.flags),
-        "doc": kernel.doc,
-    }
+    entry = {"name": kernel.name, "label": kernel.label, "device": part.device, "files": part.files}
+    entry |= {name: getattr(kernel, name) for name in _OF_KERNEL}
     if kernel.functions != ("forward", "backward"):
-        entry["functions"] = list(kernel.functions)
+        entry["functions"] = kernel.functions
     if kernel.slots:  # the files have them filled in
         entry |= {"slots": dict(kernel.slots), "templates": kernel.sources}
     return entry

@@ -16,6 +16,7 @@ from ..model.shapes import ELEMENTS, Dim, Shape, solve
 from ..run.cases.case import Case, prime_size
 from ..run.cases.drawing import make_inputs
 from ..run.compare import dtype_name
+from ..source.binding import input_checks
 from .plan import Plan
 
 #: In `output_dtypes`: real where the inputs are complex.
@@ -26,18 +27,8 @@ def fakes_of(plan: Plan) -> dict[str, Any]:
     """Write the bodies of the fake kernels, and what they need; nothing for what tracers look into."""
     if not plan.traced:
         return {}
-    if plan.op.untold:
-        message = (
-            f"{plan.name} cannot be traced:",
-            f"{plan.op.untold} follows from the values. Call it outside of what is compiled:",
-        )
-        lines = [f'    "{part} "' for part in message] + ['    "torch.compiler.disable"']
-        return {
-            "forward": ["raise NotImplementedError(", *lines, ")"],
-            "backward": [],
-            "checks_shapes": False,
-            "unknown": "",
-        }
+    if plan.op.untold:  # the template says so
+        return {"forward": [], "backward": [], "checks_shapes": False, "unknown": ""}
     forward = _fake_forward(plan)
     extents = Letters(any_shape=f"{plan.first}.shape").arguments(plan.op.shape_of[plan.op.first.name])
     return {
@@ -101,13 +92,13 @@ def _fake_forward(plan: Plan) -> list[str]:
 def _checks(op: Op, letters: Letters) -> list[str]:
     """Write a check of each input whose shape is not what the letters were taken from."""
     lines = []
-    for argument in op.signature.tensors:
-        name, shape = argument.name, op.shape_of[argument.name]
-        if name in letters.checked or letters.any_shape == f"{name}.shape" or shape.untold:
+    for check in input_checks(op):
+        name, shape = check.name, check.shape
+        if check.many or name in letters.checked or letters.any_shape == f"{name}.shape" or shape.untold:
             continue
         extents = [f"*{letters.any_shape}"] if shape.any_rank else map(str, shape.dims)
         call = "_check_shape(" + ", ".join([f'"{name}"', name, *extents]) + ")"
-        lines += [call] if argument.type == "Tensor" else [f"if {name} is not None:", f"    {call}"]
+        lines += [f"if {name} is not None:", f"    {call}"] if check.optional else [call]
     return lines
 
 
@@ -247,15 +238,8 @@ def letters_from(tensors: Sequence[tuple[str, Shape]], needed: Iterable[Shape]) 
     letters = {letter for shape in needed if not shape.any_rank for letter in shape.letters}
     for letter, (_, _, dim) in reversed(sources.items()):  # with those from which they follow, which stand ahead
         letters |= {other for other, _ in dim.terms} if letter in letters else set()
-    _write(found, sources, letters, dict(tensors), elements)
-    return found
-
-
-def _write(
-    found: Letters, sources: dict[str, tuple[str, int, Dim]], letters: set[str], shapes: dict[str, Shape], elements: str
-) -> None:
-    """Write a line for each tensor that gives letters, and one for each letter that needs a computation."""
-    whole: dict[str, dict[int, str]] = {}
+    # A line for each tensor that gives letters, and one for each letter that needs a computation.
+    shapes, whole = dict(tensors), dict[str, dict[int, str]]()
     for letter, (name, index, dim) in sources.items():
         if letter in letters and dim.letter:
             whole.setdefault(name, {})[index] = letter
@@ -278,6 +262,7 @@ def _write(
         name, index, dim = sources[letter]
         found.lines.append(f"{letter} = {_solved(f'{name}.shape[{index}]', letter, dim)}")
         found.values.add(letter)
+    return found
 
 
 def _solved(value: str, letter: str, dim: Dim) -> str:

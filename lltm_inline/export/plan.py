@@ -120,6 +120,11 @@ class Plan:
         return next((custom_class(text, self.op, self.name) for text in texts), None)
 
     @property
+    def public(self) -> list[str]:
+        """What the package has beside the module: its function, and the class if there is one."""
+        return [*([self.custom.name] if self.custom else []), self.op.name]
+
+    @property
     def first(self) -> str:
         """The first tensor that must be there, as Python and C++ spell it."""
         return self.op.first.told

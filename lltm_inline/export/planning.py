@@ -132,6 +132,8 @@ def make_plan(
     chosen = require_name(name or kernel.name.replace("/", "_"))
     notes = [note for part in parts if (note := _require_right(part, check, progress))]
     found, more = _extras_of(parts, op, extras)
+    if how == "cmake" and not shutil.which("cmake"):  # another machine may have it
+        more = (*more, f"this machine has no cmake to build it with. Install it with: {install_command('cmake')}")
     sizes = dict.fromkeys(case.size for case in size_cases(op, None) if case.view is None)
     return Plan(
         op,
@@ -144,7 +146,7 @@ def make_plan(
         tuple(op.named(size) for size in op.benchmark_sizes or dict.fromkeys(_usual_sizes(op))),
         tuple(op.named(size) for size in [*sizes][:_TEST_SIZES]),
         op.named(prime_size(op)),
-        (*notes, *more, *_missing(how)),
+        (*notes, *more),
     )
 
 
@@ -177,13 +179,6 @@ def _usual_sizes(op: Op) -> list[tuple[int, ...]]:
         return [(_LARGE // 1000,), (_LARGE,)]
     sizes = [tuple(extent * factor for extent in prime_size(op)) for factor in (8, 32)]
     return [size for size in sizes if op.allows(size)]
-
-
-def _missing(how: str) -> list[str]:
-    """Say what this machine lacks to build the export; another one may have it."""
-    if how != "cmake" or shutil.which("cmake"):
-        return []
-    return [f"this machine has no cmake to build it with. Install it with: {install_command('cmake')}"]
 
 
 def _require_kernel(kernel: Kernel) -> None:

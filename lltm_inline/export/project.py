@@ -26,7 +26,7 @@ from .exported import origin_file
 from .plan import Plan
 from .python import forward_arguments, module_arguments, numbers_of, parameters_of, python_files
 from .reference import tolerances_of
-from .render import as_dict, render
+from .render import as_dict, fill, render
 
 #: The first torch on whose stable ABI the exports build, as pip writes it and as its headers want it.
 OLDEST_TORCH, TARGET_VERSION = "2.10", "TORCH_TARGET_VERSION=0x020a000000000000"
@@ -45,30 +45,6 @@ _NVCC = 'nvcc -c {flags} -arch=sm_75 {headers}{source} -odir "$(mktemp -d)"'
 _HOST = f"g++ -fsyntax-only {STANDARD} {{headers}}{{source}}"
 _OF_TORCH = re.compile(r"#\s*include\s*<(?:ATen|c10|torch)/")
 _OF_CUDA = re.compile(r"#\s*include\s*<(?:(?:ATen|c10)/cuda/|cuda)")
-
-
-#: What builds and tests leave behind.
-_IGNORED = """\
-build/
-dist/
-*.egg-info/
-*.so
-__pycache__/
-.pytest_cache/
-"""
-
-
-@dataclass(frozen=True)
-class Sources:
-    """The files that are compiled, as paths below the export's directory.
-
-    Attributes:
-        cpu: what makes a library without CUDA; empty when the kernel needs a GPU.
-        cuda: what comes in addition with CUDA.
-    """
-
-    cpu: tuple[str, ...]
-    cuda: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -95,11 +71,14 @@ class Flags:
     nvcc: tuple[str, ...]
 
 
-def sources_of(plan: Plan) -> Sources:
-    """List the files of an export that are compiled."""
-    by_device = {part.device: cpp_sources(plan, part.device) for part in plan.parts}
-    cpu = by_device.get("cpu", ())
-    return Sources(cpu, tuple(path for path in by_device.get("cuda", ()) if path not in cpu))
+def sources_of(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """List the files that are compiled, as paths below the export's directory.
+
+    Returns:
+        `"cpu"`: what makes a library without CUDA, empty when the kernel needs a GPU; `"cuda"`: what comes in addition with CUDA.
+    """
+    cpu, cuda = (cpp_sources(plan, device) if device in plan.devices else () for device in ("cpu", "cuda"))
+    return {"cpu": cpu, "cuda": tuple(path for path in cuda if path not in cpu)}
 
 
 def flags_of(plan: Plan, csrc: Mapping[str, str]) -> Flags:
@@ -116,7 +95,7 @@ def files_of(plan: Plan) -> dict[str, str]:
     """Write all files of an export: text by path."""
     csrc = cpp_files(plan)
     files = csrc | build_files(plan, csrc) | python_files(plan) | origin_file(plan)
-    return dict(sorted({**files, ".gitignore": _IGNORED}.items()))
+    return dict(sorted({**files, ".gitignore": fill("gitignore")}.items()))
 
 
 def build_files(plan: Plan, csrc: Mapping[str, str]) -> dict[str, str]:
@@ -141,7 +120,7 @@ def build_files(plan: Plan, csrc: Mapping[str, str]) -> dict[str, str]:
         f"{plan.name}/_library.py": render(f"package/_library{library}.py", plan, **build),
     }
     if plan.how in ("setuptools", "stable"):
-        files["setup.py"] = render("setup.py", plan, **build, **_words_of_setup(plan, flags))
+        files["setup.py"] = render("setup.py", plan, **build)
     if plan.how == "cmake":
         files["CMakeLists.txt"] = render(
             "CMakeLists.txt", plan, **build, prefix_path=PREFIX_PATH.format(python="python")
@@ -207,39 +186,19 @@ def _words_of_benchmark(plan: Plan) -> dict[str, Any]:
     return {
         "gradients": [name for name in op.parameters or gradients if name in gradients],
         "drawn": _drawn(op, "dtype", ", device=device, generator=generator"),
-        "boxed": plan.style == "boxed",
         "dtype": _dtype_of(op, "float32"),
         "width": max([len(_letters(size)) for size in plan.sizes], default=0) + 1,
     }
 
 
-def _words_of_setup(plan: Plan, flags: Flags) -> dict[str, Any]:
-    cuda = "cuda" in plan.devices
-    variables = {
-        flags.variable: 'processor to compile for, as -march takes it: "x86-64-v3"; "native" by default',
-        "CXX": "the C++ compiler",
-        "MAX_JOBS": "how many files are compiled at a time",
-    }
-    if cuda:
-        variables["TORCH_CUDA_ARCH_LIST"] = 'GPUs to compile for, "8.0;9.0+PTX"; by default those of this machine'
-    extensions = ["CppExtension"] * ("cpu" in plan.devices) + ["CUDAExtension"] * cuda
-    return {
-        "variables": variables,
-        "width": max(map(len, variables)) + 3,
-        "imported": ["CUDA_HOME"] * cuda + ["BuildExtension", *extensions, "get_cxx_compiler"],
-    }
-
-
 def _words_of_tests(plan: Plan) -> dict[str, Any]:
     op = plan.op
-    exported = [plan.module, op.name, *([plan.custom.name] if plan.custom else ())]
     larger = {letter: number + 1 for letter, number in plan.check_size.items()}
-    signature, gradients = op.signature, [argument.name for argument in op.gradients]
+    signature = op.signature
     tensors = [argument for argument in signature.inputs if argument.is_tensor or argument.is_list]
     gpu = 'pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"))'
     return {
-        "imported": sorted(exported, key=lambda name: (name.islower(), name)),
-        "inputs": [argument.name for argument in op.signature.inputs],
+        "imported": sorted([plan.module, *plan.public], key=lambda name: (name.islower(), name)),
         "tensors": [argument.name for argument in tensors],
         "optional": [argument.name for argument in signature.inputs if argument.type == "Tensor?"],
         "refused": [
@@ -256,8 +215,6 @@ def _words_of_tests(plan: Plan) -> dict[str, Any]:
             *(f'{number.name}=inputs["{number.name}"]' for number in numbers_of(plan)),
         ],
         "held": parameters_of(plan),
-        "gradients": gradients,
-        "changed": [argument.name for argument in signature.changed],
         "drawn": _drawn(op, "dtype", ", generator=generator"),
         "random": plan.style == "boxed" and expect(op, Case("", prime_size(op), dtypes_of(op)[0])).random,
         "foreign": "int16"
@@ -268,7 +225,7 @@ def _words_of_tests(plan: Plan) -> dict[str, Any]:
         "leaves": [
             argument.name
             for argument in signature.tensors
-            if not gradients and not signature.changed and (argument.dtype or op.dtypes[0]) in REAL_DTYPES
+            if not op.gradients and not signature.changed and (argument.dtype or op.dtypes[0]) in REAL_DTYPES
         ],
         "given": [f'inputs["{argument.name}"]' for argument in forward_arguments(plan)],
     }
@@ -290,7 +247,7 @@ def _has_reference(op: Op, size: Mapping[str, int]) -> bool:
 
 def commands(
     plan: Plan, to: Path, python: str = "", csrc: Mapping[str, str] | None = None
-) -> tuple[tuple[str, str], ...]:
+) -> Iterator[tuple[str, str]]:
     """List what to type, in order.
 
     Args:
@@ -299,13 +256,11 @@ def commands(
         python: the interpreter, as a shell reads it; this one unless given.
         csrc: the C++ files of the export, where they are written already.
 
-    Returns:
+    Yields:
         For each command what it does, and the line itself.
     """
-    return tuple(_commands(plan, to, python or _this_python(), cpp_files(plan) if csrc is None else csrc))
+    python, csrc = python or _this_python(), cpp_files(plan) if csrc is None else csrc
 
-
-def _commands(plan: Plan, to: Path, python: str, csrc: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     def place(path: str = "") -> str:
         return shlex.quote(str(to / path))
 
@@ -331,7 +286,7 @@ def _commands(plan: Plan, to: Path, python: str, csrc: Mapping[str, str]) -> Ite
     # Where there is no GPU, and maybe no CUDA in torch, nothing is linked or run.
     nvcc = " ".join(map(shlex.quote, flags_of(plan, csrc).nvcc))
     of_torch = _TORCH.format(python=python)
-    for source in sources_of(plan).cuda:
+    for source in sources_of(plan)["cuda"]:
         if source.endswith(".cu"):
             headers = f"--expt-relaxed-constexpr {of_torch}" if _OF_TORCH.search(csrc[source]) else ""
             line = _NVCC.format(flags=nvcc, headers=headers, source=place(source))

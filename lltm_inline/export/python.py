@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +18,7 @@ from ..model.shapes import Shape
 from .fake import fakes_of, in_letters
 from .plan import Plan
 from .reference import reference_text, tolerances_of
-from .render import WIDTH, inner, render, rows
+from .render import inner, refilled, render, rows
 
 #: What modules, autograd and compiled modules are called where arguments of the op stand, too.
 _TAKEN = {"ctx", "extension", "name", "self", "tensor", "wanted"}
@@ -65,16 +64,12 @@ def python_files(plan: Plan) -> dict[str, str]:
         ),
     }
     texts = {
-        "__init__.py": render("package/__init__.py", plan, public=[*_class_name(plan), plan.op.name]),
+        "__init__.py": render("package/__init__.py", plan),
         "ops.py": render("package/ops.py", plan, **common, **_words_of_ops(plan)),
         "modules.py": render("package/modules.py", plan, **common, **_words_of_module(plan, doc)),
         "reference.py": render("package/reference.py", plan, **_words_of_reference(plan)),
     }
     return {f"{plan.name}/{name}": text for name, text in texts.items()}
-
-
-def _class_name(plan: Plan) -> list[str]:
-    return [plan.custom.name] if plan.custom else []
 
 
 # What docstrings say, in the words of the reference.
@@ -269,7 +264,7 @@ def _first_values(shapes: dict[str, Shape]) -> dict[str, str]:
 def _words_of_reference(plan: Plan) -> dict[str, Any]:
     op = plan.op
     doc = op.doc.strip() or f"The op `{op.name}` in plain PyTorch, and inputs to call it with."
-    doc = "\n\n".join(map(_narrow, doc.split("\n\n"))).replace("\\", "\\\\").replace('"""', "'''")
+    doc = "\n\n".join(map(refilled, doc.split("\n\n"))).replace("\\", "\\\\").replace('"""', "'''")
     return {
         "doc": doc + "\n" * ("\n" in doc or doc.endswith('"')),
         "tolerances": {dtype: tuple(map(_short, pair)) for dtype, pair in tolerances_of(op).items()},
@@ -281,14 +276,6 @@ def _short(value: float) -> str:
     """Write `1.25e-4` for 0.000125."""
     digits, _, power = f"{value:e}".partition("e")
     return f"{digits.rstrip('0').rstrip('.')}e{int(power)}" if 0 < value < 1e-3 else repr(value)
-
-
-def _narrow(paragraph: str) -> str:
-    """Fill a paragraph again that is too wide; a formula stays as it is."""
-    lines = paragraph.split("\n")
-    if max(map(len, lines)) <= WIDTH or any(line[:1] in (" ", "*", "-") for line in lines):
-        return paragraph
-    return textwrap.fill(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 # Operators, their fakes, and autograd where C++ has none.
@@ -318,11 +305,12 @@ def _words_of_ops(plan: Plan) -> dict[str, Any]:
     optional = "Tensor | None" if plan.takes_none else "Tensor"
     incoming = [f"d_{output.name}: {optional}" for output in plan.op.signature.outputs]
     kept = _kept(plan)
+    constant = [f"ctx.mark_non_differentiable({', '.join(plan.extra_names)})"] * bool(plan.extra_names)
     return words | {
         "refusal": f"raise RuntimeError({inner(message)})",
         "returned": "tuple[Tensor | None, ...]" if len(plan.op.signature.inputs) > 1 else "Tensor | None",
         "kept": kept,
-        "setup": [*_taken_apart(plan), *kept, *_constant_extras(plan)] or ["pass"],
+        "setup": [*_taken_apart(plan), *kept, *constant] or ["pass"],
         "incoming": [*incoming, *(f"_d_{name}: Tensor" for name in plan.extra_names if operators)],
         "backward": _backward(plan, f"torch.ops.{plan.name}.{plan.op.name}_backward.default" if operators else call),
     }
@@ -346,10 +334,6 @@ def _kept(plan: Plan) -> list[str]:
     lines = [f"ctx.save_for_backward({', '.join(tensors)})"] * bool(tensors)
     lines += [f"ctx.{argument.name} = {argument.name}" for argument in plan.saved if not argument.is_tensor]
     return lines + ["ctx.set_materialize_grads(False)"] * plan.takes_none
-
-
-def _constant_extras(plan: Plan) -> list[str]:
-    return [f"ctx.mark_non_differentiable({', '.join(plan.extra_names)})"] * bool(plan.extra_names)
 
 
 def _backward(plan: Plan, call: str) -> list[str]:

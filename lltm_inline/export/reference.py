@@ -19,7 +19,7 @@ from ..model.op import MEMBERS, Argument, Op
 from ..run.cases.case import dtypes_of
 from ..run.cases.tolerance import slack
 from ..run.compare import dtype_name
-from .render import WIDTH, as_tuple, broken, inner, rows
+from .render import WIDTH, as_tuple, broken, fill, inner, rows
 from .source import (
     Import,
     class_text,
@@ -39,21 +39,6 @@ _TAKEN = (REFERENCE, MAKE_INPUTS, "SIZES", "TOLERANCES")
 #: The dtype in which `randn` draws, by that of the inputs.
 _REAL = {"complex64": "float32", "complex128": "float64"}
 _CURE = "Write it as a plain `def`, or make it inside of the function that uses it"
-#: The reference of an op that writes what a function returns.
-_WRITTEN = '''\
-def reference(*values: Any) -> None:
-    """Compute the op: what `{computed}` returns goes where the op writes it."""
-    results = {computed}(*values)
-    for place, result in zip({places}, results if isinstance(results, tuple | list) else [results], strict=True):
-        values[place].copy_(result)
-'''
-#: The reference of an op whose function returns more: what its backward alone takes.
-_CHOSEN = '''\
-def reference(*values: Any) -> Any:
-    """Compute the op: what `{computed}` returns, less what is there for backward alone."""
-    results = {computed}(*values)
-    return {results}
-'''
 #: Letters that ruff takes for numbers.
 _UNCLEAR = {"I: int", "O: int"}
 
@@ -91,12 +76,9 @@ def reference_text(op: Op, constants: Sequence[str] = ()) -> str:
     if places or kept:
         computed = found.reference or _COMPUTED
         count = len(op.signature.outputs) + len(kept)
-        results = ", ".join(f"results[{place}]" for place in range(count) if place not in kept)
-        found.definitions[REFERENCE] = (
-            _WRITTEN.format(computed=computed, places=places)
-            if places
-            else _CHOSEN.format(computed=computed, results=results)
-        )
+        results = [f"results[{place}]" for place in range(count) if place not in kept]
+        words = {"computed": computed, "places": places, "results": results}
+        found.definitions[REFERENCE] = fill("package/computed.py", **words)
         found.reference = ""
     if op.inputs is not None and not hasattr(op.inputs, "texts"):
         found.add_root(op.inputs, MAKE_INPUTS)
@@ -195,12 +177,7 @@ class _Collector:
             dotted = f"{found.module}.{found.name}"
             setattr(self, "inputs" if name == MAKE_INPUTS else "reference", dotted)
             return
-        own = inspect.unwrap(value).__name__
-        if own in _TAKEN and own != name:
-            raise InputError(
-                f"op {self.op.name!r}: its {'reference' if name == REFERENCE else 'function of inputs'} is called {own}, "
-                "a name that the export needs for something else: rename it"
-            )
+        own = self._own_name(value, name)
         if own == "<lambda>" or name == own:
             self.add_function(value, name)
         elif name == MAKE_INPUTS:
@@ -209,6 +186,16 @@ class _Collector:
         else:
             self.add_function(value, own)
             self.reference = own
+
+    def _own_name(self, value: Any, name: str) -> str:
+        """Return the name that a function or class has where it is defined; `name` is what it is called where it is used."""
+        own: str = inspect.unwrap(value).__name__
+        if own in _TAKEN and own != name:
+            raise InputError(
+                f"op {self.op.name!r}: its {'reference' if name == REFERENCE else 'function of inputs'} is called {own}, "
+                "a name that the export needs for something else: rename it"
+            )
+        return own
 
     def add_function(self, function: FunctionType, name: str) -> None:
         """Add a function by its source, and what that uses."""
@@ -273,12 +260,7 @@ class _Collector:
                 f"op {self.op.name!r}: its function {user!r} uses {name} of lltm_inline, and an export does without that: "
                 "write it in plain PyTorch"
             )
-        own = inspect.unwrap(value).__name__
-        if own in _TAKEN and own != name:
-            raise InputError(
-                f"op {self.op.name!r}: its {'reference' if name == REFERENCE else 'function of inputs'} is called {own}, "
-                "a name that the export needs for something else: rename it"
-            )
+        own = self._own_name(value, name)
         if isinstance(value, FunctionType):
             self.add_function(value, name if own == "<lambda>" else own)
         elif self._bind(own, value):

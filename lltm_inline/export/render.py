@@ -240,7 +240,7 @@ def comment(doc: str) -> str:
     surplus = min(max((len(line) for line in lines), default=0) - width, _INDENT - 1)
     text = ""
     for part, formula in zip(paragraphs, formulae, strict=True):
-        text += re.sub(rf"^ {{{max(surplus, 0)}}}", "", part, flags=re.MULTILINE) if formula else _set(part, width)
+        text += re.sub(rf"^ {{{max(surplus, 0)}}}", "", part, flags=re.MULTILINE) if formula else refilled(part, width)
     # A backslash at the end of a line would swallow the next one.
     marked = (re.sub(r"\\$", r"\\ .", f"// {line}".rstrip()) for line in text.split("\n"))
     return "".join(f"{line}\n" for line in marked)
@@ -255,10 +255,10 @@ def _is_formula(paragraph: str) -> bool:
     return bool(lines) and all(line.startswith(" " * _INDENT) for line in lines)
 
 
-def _set(paragraph: str, width: int) -> str:
-    """Break the lines of a paragraph that is too wide anew."""
+def refilled(paragraph: str, width: int = WIDTH) -> str:
+    """Break the lines of a paragraph that is too wide anew; a formula stays as it is."""
     lines = paragraph.split("\n")
-    if all(len(line) <= width for line in lines):
+    if all(len(line) <= width for line in lines) or _is_formula(paragraph):
         return paragraph
     items: list[str] = []
     for line in lines:

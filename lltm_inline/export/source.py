@@ -142,6 +142,10 @@ def value_of(function: Any, name: str) -> Any:
     raise NameError(name)
 
 
+#: Where values may be known that do not say where they are from.
+_HOMES = ("torch", "torch.nn.functional", "torch.special", "typing", "math")
+
+
 def import_of(name: str, value: Any, around: Mapping[str, Import]) -> Import | None:
     """Find the import of a name by which another file gets the same value.
 
@@ -153,14 +157,7 @@ def import_of(name: str, value: Any, around: Mapping[str, Import]) -> Import | N
     if isinstance(value, ModuleType):
         return Import(value.__name__, "", "" if value.__name__ == name else name)
     own = getattr(value, "__name__", None) or name
-    homes = [
-        getattr(value, "__module__", None) or "",
-        "torch",
-        "torch.nn.functional",
-        "torch.special",
-        "typing",
-        "math",
-    ]
+    homes = [getattr(value, "__module__", None) or "", *_HOMES]
     places = [(around[name].module, around[name].name)] if name in around else []
     for module, attribute in [*places, *((home, each) for home in homes for each in dict.fromkeys((own, name)))]:
         if is_outside(module) and getattr(sys.modules.get(module), attribute, None) is value:

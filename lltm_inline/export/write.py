@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ..base.arguments import shown, using_file
 from ..errors import FileError, InputError
@@ -54,23 +52,15 @@ def write_tree(directory: Path, files: Mapping[str, str], *, force: bool) -> Pat
     """
     with using_file(directory):
         directory.parent.mkdir(parents=True, exist_ok=True)
-        with _staging(directory) as staging:
+        # On the same disk, so that moving is renaming; whatever is left in it goes away.
+        prefix = f".{directory.name}-"
+        with TemporaryDirectory(prefix=prefix, dir=directory.parent, ignore_cleanup_errors=True) as staging:
             for path, text in files.items():
-                file = staging / path
+                file = Path(staging, path)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text, encoding="utf-8", newline="\n")
             require_room(directory, force=force)  # once more: somebody may have been faster
-            return _publish(staging, directory)
-
-
-@contextmanager
-def _staging(directory: Path) -> Iterator[Path]:
-    """Make a directory on the same disk, so that moving is renaming; whatever is left in it goes away."""
-    staging = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
-    try:
-        yield staging
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+            return _publish(Path(staging), directory)
 
 
 def _publish(staging: Path, directory: Path) -> Path | None:

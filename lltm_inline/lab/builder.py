@@ -137,7 +137,7 @@ def _key(kernel: Kernel, op: Op, toolchain: Toolchain) -> str:
 def _made(key: str, kernel: Kernel) -> Build | None:
     """Return what was built before, where it is still what was looked at."""
     manifest, path = cache.read_manifest(key, "lab"), cache.cache_dir() / "lab" / key / cache.LIBRARY
-    if manifest is None or not path.is_file() or cache.hash_file(path) != manifest["sha256"]:
+    if manifest is None or not cache.is_whole(path, manifest["sha256"]):
         return None
     cache.touch(path.parent)
     return Build(kernel.label, path, 0.0, True, (), "", key, manifest["namespace"], "", manifest["sha256"])

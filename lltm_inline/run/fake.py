@@ -22,6 +22,7 @@ from ..base.device import DEVICES
 from ..errors import InputError
 from ..model.registry import Kernel, Op
 from ..model.shapes import ANY_RANK, ELEMENTS, Dim, Shape, solve
+from ..source.binding import input_checks
 from ..source.signature import CPP_DTYPES, Interface, backward_arguments
 from .cases.case import Case, Size, dtypes_of, prime_size, with_extent
 from .cases.drawing import make_inputs
@@ -117,18 +118,18 @@ class Fake:
                 what = "empty, want one Tensor at least" if tensor.is_list else "None, want a Tensor"
                 self._refuse(f"{tensor.name} is {what}")
         name_of_first, first = self.op.first.told, named[self.op.first.name]
-        own = {tensor.name: tensor.dtype for tensor in self.op.signature.tensors if tensor.dtype}
+        checks = {check.name: check for check in input_checks(self.op)}
         accepted = [self.op.first.dtype] if self.op.first.dtype else self.op.dtypes
         if dtype_name(first.dtype) not in accepted:
             dtypes = " or ".join(_spelled(getattr(torch, dtype)) for dtype in accepted)
             self._refuse(f"{name_of_first} is {_spelled(first.dtype)}, want {dtypes}")
         for name, value in every:
-            shape = self.op.shape_of[name]
+            shape, own = checks[name].shape, checks[name].dtype
             if value.device != first.device:
                 self._refuse(f"{name} is on another device than {name_of_first}")
-            if name in own and dtype_name(value.dtype) != own[name]:
-                self._refuse(f"{name} is {_spelled(value.dtype)}, want {_spelled(getattr(torch, own[name]))}")
-            if name not in own and value.dtype != first.dtype:
+            if own and dtype_name(value.dtype) != own:
+                self._refuse(f"{name} is {_spelled(value.dtype)}, want {_spelled(getattr(torch, own))}")
+            if not own and value.dtype != first.dtype:
                 self._refuse(f"{name} is {_spelled(value.dtype)}, but {name_of_first} is {_spelled(first.dtype)}")
             if not (shape.any_rank or shape.untold) and value.dim() != len(shape.dims):
                 self._refuse(f"{name} has shape {_written(value.shape)}, want {shape}")

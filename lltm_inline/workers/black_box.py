@@ -22,9 +22,9 @@ import signal
 import struct
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from ..native.layout import KINDS, Record, Records, RegionRecord
@@ -138,7 +138,7 @@ _SIZE = -(-(_RECORDS_AT + ctypes.sizeof(Records)) // mmap.PAGESIZE) * mmap.PAGES
 _DEATH_AT, _WHERE_AT = (_RECORDS_AT + getattr(Records, name).offset for name in ("death", "where"))
 
 
-class BlackBox:
+class BlackBox(AbstractContextManager["BlackBox"]):
     """Memory shared by the caller's process and the worker.
 
     Example:
@@ -176,12 +176,7 @@ class BlackBox:
         self._memory.close()
         os.close(self._file)
 
-    def __enter__(self) -> BlackBox:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def note(self, step: str, kernel: str = "", case: str = "", inputs: Sequence[str] = ()) -> None:
@@ -266,25 +261,20 @@ class BlackBox:
 def _as_evidence(record: Record) -> Evidence | None:
     if not 0 < record.kind < len(KINDS):
         return None
+    same = {name: getattr(record, name) for name in ("signal", "code", "status", "cpu")}
+    flags = {name: bool(getattr(record, name)) for name in ("main_thread", "overflow", "jump", "waiting", "still")}
     return Evidence(
         kind=KINDS[record.kind],
-        signal=record.signal,
-        code=record.code,
         address=record.address if record.has_address else None,
         write=None if record.write < 0 else bool(record.write),
-        status=record.status,
         exception=_text(record.exception),
         # c10::Error adds a C++ stack trace of its own.
         message=_text(record.message).partition("\nException raised from ")[0].rstrip(),
         frames=_frames(record),
         region=_region(record.region) if record.has_region else None,
         cuda_thread=_cuda_thread(record),
-        main_thread=bool(record.main_thread),
-        overflow=bool(record.overflow),
-        jump=bool(record.jump),
-        waiting=bool(record.waiting),
-        still=bool(record.still),
-        cpu=record.cpu,
+        **same,
+        **flags,
     )
 
 

@@ -60,7 +60,7 @@ class Worker:
         with self._lock:
             self._fork_safe()
             if self._server is None or not self._server.alive:
-                self._discard()
+                self.stop()
                 self._server = ForkClient()
 
     def run(
@@ -125,7 +125,7 @@ class Worker:
                 self._server.wait()
                 return Process(self._server, self._server.fork())
             except WorkerError:
-                self._discard()
+                self.stop()
                 if last:
                     raise
         raise AssertionError
@@ -143,12 +143,6 @@ class Worker:
         if os.getpid() != self._owner:
             self.after_fork()
 
-    def _discard(self) -> None:
-        self.renew()
-        if self._server is not None:
-            self._server.stop()
-            self._server = None
-
     def renew(self) -> None:
         """Let the next call have a new process, forked in milliseconds."""
         with self._lock:
@@ -165,8 +159,10 @@ class Worker:
     def stop(self) -> None:
         """End it. The next call that needs it starts another."""
         with self._lock:
-            self._fork_safe()
-            self._discard()
+            self.renew()
+            if self._server is not None:
+                self._server.stop()
+                self._server = None
 
     def after_fork(self) -> None:
         """Leave the parent's worker alone in a copy of the process, whose locks may be held by threads that it has not."""

@@ -19,6 +19,7 @@ from ..errors import WorkerError
 from .black_box import BlackBox
 from .forkserver import LOST
 from .outcome import Ending
+from .worker import directory
 
 _TICK = 0.05
 #: How long the fork server may take to import torch, on a laptop that is busy.
@@ -26,15 +27,6 @@ _START_SECONDS = 120.0
 _FORK_SECONDS = 30.0
 _PACKET, _FILE = 1 << 16, struct.Struct("i")
 _AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
-
-
-def _directory() -> str | None:
-    """Return where to start it: None for the caller's own directory; where that was removed, one in which MKL starts."""
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        return "/"
-    return None
 
 
 def _number_of(file: int) -> int:
@@ -89,7 +81,16 @@ class ForkClient:
         )
         try:
             environment = os.environ if environment is None else environment
-            self._process = self._start([*before, sys.executable, "-c", code], theirs.fileno(), environment)
+            self._process = subprocess.Popen(
+                [*before, sys.executable, "-c", code],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                start_new_session=True,  # Ctrl-C in a terminal is for us to pass on
+                cwd=directory(),
+                env={**environment, "OPENBLAS_NUM_THREADS": "1"},  # numpy would start threads when it is imported
+            )
         except OSError as error:
             self._link.close()
             raise WorkerError(f"the worker could not be started: {error}") from error
@@ -103,18 +104,6 @@ class ForkClient:
         self._forked: dict[int, dict[str, Any]] = {}
         self._endings: dict[int, Ending] = {}
         self.ready = self.warm = False
-
-    def _start(self, command: list[str], file: int, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            command,
-            pass_fds=[file],
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            start_new_session=True,  # Ctrl-C in a terminal is for us to pass on
-            cwd=_directory(),
-            env={**environment, "OPENBLAS_NUM_THREADS": "1"},  # numpy would start threads when it is imported
-        )
 
     @property
     def alive(self) -> bool:

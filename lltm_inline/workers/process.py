@@ -124,8 +124,11 @@ class Process:
                 if isinstance(answer, Answer):
                     watchdog.drain()
                     return answer, tensors
-                if isinstance(answer, Event):
-                    _pass_on(answer, on_event)
+                if isinstance(answer, Event) and answer.kind == "warning":
+                    text, category = answer.values
+                    warnings.warn(text, category, stacklevel=1)
+                elif isinstance(answer, Event):
+                    on_event(answer)
             ending = self.server.ending_of(self.pid)
             if ending is None and not self.server.alive:
                 ending = Ending("signal", signal.SIGKILL)  # the server's end is that of its workers
@@ -165,7 +168,7 @@ class Process:
         interrupt = KeyboardInterrupt()
         try:
             os.kill(self.pid, signal.SIGINT)
-            watchdog.only_until(time.monotonic() + _GRACE)
+            watchdog.deadline = time.monotonic() + _GRACE
             answer, _ = self._wait(watchdog, on_event)
             if answer.raised is not None and isinstance(error := unwrap(answer.raised), KeyboardInterrupt):
                 interrupt = error
@@ -199,30 +202,19 @@ class Process:
         return alive and not self._spent and (self.warm or not self.server.warm)
 
 
-def _pass_on(event: Event, on_event: Listener) -> None:
-    if event.kind == "warning":
-        text, category = event.values
-        warnings.warn(text, category, stacklevel=2)
-    else:
-        on_event(event)
-
-
 class Watchdog:
     """Holds one request to its limits: the time of a step, shared memory, and what is printed. RLIMIT_DATA does the other memory."""
 
     def __init__(self, process: Process, limits: Limits) -> None:
         self._process, self._limits = process, limits
-        self._deadline = float("inf")
+        #: The end of the whole request.
+        self.deadline = float("inf")
         self._begun = time.monotonic()
         self._shared, self._beats = _shared_bytes(process.pid), 0
         self._last = State()
         self.output, self.output_ended = Output(), False
         self.drain()
         self.output = Output()  # what threads of an earlier kernel have printed since is not this one's
-
-    def only_until(self, deadline: float) -> None:
-        """Set an end to the whole request."""
-        self._deadline = deadline
 
     def drain(self) -> None:
         """Take in what was printed."""
@@ -245,7 +237,7 @@ class Watchdog:
             Died: one of them was passed; the worker was ended.
         """
         now = time.monotonic()
-        if now > self._deadline:
+        if now > self.deadline:
             raise self._ended(Ending("timeout"))
         if self.output.count > self._limits.output:
             raise self._ended(Ending("output", self._limits.output), where=True)

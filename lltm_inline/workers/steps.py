@@ -91,10 +91,7 @@ class step:
 
 def describe(op: Op, values: Sequence[Any]) -> list[str]:
     """Describe inputs: `weights (15, 22) float64` for each tensor, `c 2.5` for anything else."""
-    words = []
-    for argument, value in zip(op.signature.inputs, values, strict=False):
-        words.append(f"{argument.name} {_words(value)}")
-    return words
+    return [f"{a.name} {_words(value)}" for a, value in zip(op.signature.inputs, values, strict=False)]
 
 
 def _words(value: Any) -> str:

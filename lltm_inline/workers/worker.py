@@ -80,36 +80,40 @@ class Modes:
 _set_deterministic = torch._C._set_deterministic_algorithms
 
 
+def directory() -> str:
+    """Return where this process is; where that was removed, a directory in which MKL starts."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """What of the caller's process the worker takes over, so that a kernel meets there what it would meet here.
 
     Attributes:
         environment, path: as in `os.environ` and `sys.path`.
-        directory: where the caller's process is; None where that was removed.
+        directory: where the caller's process is.
         modes: of torch.
     """
 
     environment: Mapping[str, str]
-    directory: str | None
+    directory: str
     path: tuple[str, ...]
     modes: Modes
 
     @classmethod
     def here(cls) -> Surroundings:
         """Take down what this process has."""
-        try:
-            directory = os.getcwd()
-        except FileNotFoundError:
-            directory = None
-        return cls(dict(os.environ), directory, tuple(sys.path), Modes.here())
+        return cls(dict(os.environ), directory(), tuple(sys.path), Modes.here())
 
     def apply(self) -> None:
         """Make this process like the one that was taken down."""
         for name in set(os.environ) - set(self.environment):
             del os.environ[name]
         os.environ.update(self.environment)
-        os.chdir(self.directory or "/")  # in one that was removed MKL does not start
+        os.chdir(self.directory)
         sys.path[:] = self.path
         self.modes.apply()
 

@@ -199,7 +199,7 @@ def test_commands() -> None:
 
 def test_this_python() -> None:
     """Commands name this interpreter, by its short name only where a shell finds it under that."""
-    first = commands(plan_of("lltm/fused", "load"), Path("x"))[0][1].partition(" -m ")[0]
+    first = next(commands(plan_of("lltm/fused", "load"), Path("x")))[1].partition(" -m ")[0]
     assert first == shlex.quote(sys.executable) or shutil.which(first) == sys.executable
 
 
@@ -213,7 +213,7 @@ def test_commands_of_cuda() -> None:
     nvcc = [line for line in lines if line.startswith("nvcc")]
     assert len(nvcc) == 1 and "include_paths" not in nvcc[0]
     assert all("include_paths" in line for line in lines if line not in nvcc)
-    assert len(lines) == len(sources_of(plan_of("lltm/cuda_extern", "setuptools")).cuda)
+    assert len(lines) == len(sources_of(plan_of("lltm/cuda_extern", "setuptools"))["cuda"])
     assert not [what for what, _ in commands(plan_of("lltm/fused", "load"), Path("x"), "python") if "only" in what]
 
 
