@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -290,23 +289,16 @@ def _answers(op: Op, case: Case, known: Expected) -> bool:
 
 
 class _Whole(TorchDispatchMode):
-    """Raises where integers of 64 bits become something else than whole numbers by arithmetic: an index, a count, a real number."""
+    """Raises where integers of 64 bits become a number of Python's, which may count up to it, or real numbers.
+
+    Those that are used as indices or counts raise by themselves: they are beyond any end.
+    """
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         of_them = any(one.dtype == torch.int64 for one in tensors((args, kwargs or {})))
-        if of_them and not _ARITHMETIC.fullmatch(function.overloadpacket.__name__.strip("_")):
-            raise TypeError(f"{function} is no arithmetic of whole numbers")
+        if of_them and function is torch.ops.aten._local_scalar_dense.default:
+            raise TypeError("a whole number goes to Python")
         found = function(*args, **(kwargs or {}))
         if of_them and any(differentiable(one) for one in tree_leaves(found)):
             raise TypeError(f"{function} makes real numbers")
         return found
-
-
-#: What makes whole numbers of whole numbers, or says yes or no of them, and looks nothing up.
-_ARITHMETIC = re.compile(
-    r"abs|add|addcmul|alias|all|amax|amin|and|any|bitwise_(?:and|or|xor|not|left_shift|right_shift)|bmm|cat|"
-    r"clamp(?:_max|_min)?|clone|copy|cumsum|detach|div|dot|empty_like|eq|expand|flip|floor_divide|fmod|full_like|g[et]|"
-    r"l[et]|[lr]shift|masked_fill|max(?:imum)?|min(?:imum)?|mm|mul|mv|ne|neg|ones_like|or|permute|pow|prod|remainder|roll|"
-    r"rsub|select|sign|slice|sort|split|squeeze|stack|sub|sum|t|to_copy|transpose|unbind|unsafe_view|unsqueeze|view|where|"
-    r"xor|zeros_like"
-)
