@@ -8,6 +8,7 @@ import math
 import os
 import re
 import signal
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -77,7 +78,8 @@ STRUCTURAL = ("count", "no tensor", "shape", "dtype")
 #: Whether torch demands deterministic algorithms during a check, whether it only warns, and whether it fills memory with NaN.
 DETERMINISTIC = (True, True, True)
 #: Bytes of a `struct sigaction`, and more; it begins with the address of the handler.
-_SIGACTION, ADDRESS = 256, 8
+_SIGACTION, _ADDRESS = 256, 8
+_ALGORITHMS = "which algorithms torch takes"
 
 
 #: For each output and gradient and each column of cases what was found.
@@ -203,27 +205,39 @@ def settings() -> dict[str, object]:
         "the precision of float32 products": torch.get_float32_matmul_precision(),
         "the locale": locale.setlocale(locale.LC_ALL),
         "the working directory": os.getcwd(),
+        _ALGORITHMS: _taken(Modes.here().deterministic),
+        **{f"what the process does at {one.signal}": one for one in Handler.of_all()},
     }
 
 
-def handlers() -> dict[str, bytes]:
-    """Read what the process does at each signal, as the C library keeps it: a text may change it where Python does not see it.
-
-    Example:
-        >>> "SIGINT" in handlers()
-        True
-    """
-    found, sigaction = {}, ctypes.CDLL(None).sigaction
-    for one in sorted(signal.valid_signals() & set(signal.Signals)):
-        told = ctypes.create_string_buffer(_SIGACTION)
-        if one not in (signal.SIGKILL, signal.SIGSTOP) and sigaction(one, None, told) == 0:
-            found[one.name] = told.raw
-    return found
+def _taken(deterministic: tuple[bool, bool, bool]) -> str:
+    """Say which algorithms torch takes where it is demanded that they are deterministic, or not."""
+    demands, only_warns, _ = deterministic
+    return f"deterministic ones, and {'warns of' if only_warns else 'refuses'} the others" if demands else "any"
 
 
-def put_back(name: str, handler: bytes) -> None:
-    """Have the process do at a signal what it did when `handlers` was called."""
-    ctypes.CDLL(None).sigaction(signal.Signals[name], handler, None)
+@dataclass(frozen=True)
+class Handler:
+    """What the process does at a signal, as the C library keeps it: a text may change it where Python does not see it."""
+
+    signal: str
+    address: int
+    whole: bytes = field(compare=False)
+
+    @classmethod
+    def of_all(cls) -> Iterator[Handler]:
+        """Read those of all signals that can have one."""
+        for one in sorted(signal.valid_signals() & set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}):
+            told = ctypes.create_string_buffer(_SIGACTION)
+            if ctypes.CDLL(None).sigaction(one, None, told) == 0:
+                yield cls(one.name, int.from_bytes(told.raw[:_ADDRESS], sys.byteorder), told.raw)
+
+    def __str__(self) -> str:
+        return {0: "what the system does", 1: "nothing"}.get(self.address, f"the function at {self.address:#x}")
+
+    def put_back(self) -> None:
+        """Have the process do that at the signal again."""
+        ctypes.CDLL(None).sigaction(signal.Signals[self.signal], self.whole, None)
 
 
 def _traps() -> str:
@@ -291,7 +305,7 @@ class Runner:
         self.gradients = [f"d_{tensor.name}" for tensor in self.op.gradients]
         self.changed = {argument.name: argument.alias for argument in self.op.signature.changed}
         self.threads = torch.get_num_threads()
-        self.settings, self.handlers = settings(), handlers()
+        self.settings = settings() | {_ALGORITHMS: _taken(DETERMINISTIC)}
         #: Cases for which the memory was not enough.
         self.exhausted: list[Case] = []
         #: Of reference, kernel and its backward, the largest case so far.
