@@ -21,7 +21,7 @@ from ..run.built import Built
 from ..run.cases.case import THREADS, Case, Size, dtypes_of, elements, prime_size
 from ..run.cases.expectation import expect
 from ..run.cases.tried import size_cases
-from ..run.library import load_built
+from ..run.library import declared, load_built
 from .guard import Guard, Trial
 from .report import Finding
 from .runner import Part, Runner, one_line, threads
@@ -83,9 +83,7 @@ class Follower:
     """
 
     def __init__(self, built: Build) -> None:
-        self._path, self._library = built.path, ctypes.CDLL(str(built.path))
-        for name, (result, *arguments) in _FUNCTIONS.items():
-            getattr(self._library, name).restype, getattr(self._library, name).argtypes = result, arguments
+        self._path, self._library = built.path, declared(ctypes.CDLL(str(built.path)), _FUNCTIONS)
 
     @contextmanager
     def following(self, guard: Guard) -> Iterator[list[Race]]:

@@ -382,28 +382,14 @@ def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[
             yield "all inputs", f"in {dtype_name(dtype)}", whole
     for i, argument in places:
         for dtype in (torch.int64, torch.float16, torch.float64, *[torch.int32] * (argument.dtype == "int64")):
-            if tensors[i].dtype == dtype:
-                continue
-            if argument.dtype:
-                yield (
-                    argument.name,
-                    f"in {dtype_name(dtype)}, where the op has {argument}",
-                    using(i, _cast(tensors[i], dtype)),
-                )
-            elif several:
-                yield (
-                    argument.name,
-                    f"in {dtype_name(dtype)} and the others in {dtype_name(tensors[i].dtype)}",
-                    using(i, _cast(tensors[i], dtype)),
-                )
+            others = f", where the op has {argument}" * bool(argument.dtype)
+            others = others or f" and the others in {dtype_name(tensors[i].dtype)}" * several
+            if others and tensors[i].dtype != dtype:
+                yield argument.name, f"in {dtype_name(dtype)}{others}", using(i, _cast(tensors[i], dtype))
     for i, argument in places:
-        name = argument.name
-        for shape in _misfits(op, name, size, argument.is_list and len(inputs[i]) > 1):
-            yield (
-                name,
-                f"of shape {shape}, where {op.shape_of[name]} = {tuple(tensors[i].shape)}",
-                using(i, tensors[i].new_zeros(shape)),
-            )
+        fits = f"{op.shape_of[argument.name]} = {tuple(tensors[i].shape)}"
+        for shape in _misfits(op, argument.name, size, argument.is_list and len(inputs[i]) > 1):
+            yield argument.name, f"of shape {shape}, where {fits}", using(i, tensors[i].new_zeros(shape))
     for i, argument in places:
         if len(places) > 1 or several:
             yield argument.name, "on device meta and the others not", using(i, tensors[i].to("meta"))

@@ -630,7 +630,7 @@ class Runner:
                         result.impure.append(
                             (output.name, f"{output.name} is not the input {given} itself: return that")
                         )
-                elif shares and not self._reference_aliases(call, index):
+                elif shares and not self._reference_shares(call, index):
                     text = f"{output.name} shares its memory with the input {given}: return a new tensor"
                     result.impure.append((output.name, text))
         self._shared(call, result)
@@ -658,18 +658,15 @@ class Runner:
         if told and not self._reference_shares(call):
             result.impure += told
 
-    def _reference_shares(self, call: Call) -> bool:
-        """Tell whether the reference does the like: gives views, or one tensor twice."""
+    def _reference_shares(self, call: Call, index: int | None = None) -> bool:
+        """Tell whether the reference does the like: gives views, or one tensor twice; of one result, whether it is part of an input."""
         inputs = leaves_of(self.op, call.expected.inputs)
         with seeded():
-            outputs = [one for one in as_tuple(self.op.reference(*inputs)) if isinstance(one, Tensor)]
-        return len({*map(_memory, outputs)}) < len(outputs) or any(map(torch._debug_has_internal_overlap, outputs))
-
-    def _reference_aliases(self, call: Call, index: int) -> bool:
-        inputs = leaves_of(self.op, call.expected.inputs)
-        with seeded():
-            output = as_tuple(self.op.reference(*inputs))[index]
-        return any(isinstance(v, Tensor) and _memory(v) == _memory(output) for v in inputs)
+            outputs = as_tuple(self.op.reference(*inputs))
+        if index is not None:
+            return any(isinstance(v, Tensor) and _memory(v) == _memory(outputs[index]) for v in inputs)
+        made = [one for one in outputs if isinstance(one, Tensor)]
+        return len({*map(_memory, made)}) < len(made) or any(map(torch._debug_has_internal_overlap, made))
 
 
 def _memory(tensor: Tensor) -> int:

@@ -35,8 +35,11 @@ _ALIGNMENT = 64
 _EDGES = (128, 129)
 #: Extents tried when the smallest size is looked for at which a kernel dies.
 _LADDER = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 127, 128, 129, 257, 513)
-#: The kind of finding after which larger sizes are still tried.
-_UNWRITTEN = "unwritten"
+#: The kinds of findings about results; after the first larger sizes are still tried. And what is said of elements, with the advice.
+_UNWRITTEN, _BESIDE = "unwritten", "beside"
+_NEVER_WRITTEN = "never written", "fresh memory holds whatever was there before: write every element"
+_WITH_BESIDE = "computed with memory beside a tensor: past its end or before its start", ""
+_WITH_UNWRITTEN = "computed with memory that was never written", ""
 _BITS = {
     torch.float64: torch.int64,
     torch.float32: torch.int32,
@@ -249,27 +252,17 @@ def _look_at(trial: Trial, name: str) -> Iterator[tuple[str, str, str]]:
         return
     fresh, beside = (_word(pattern, dtype) for pattern in PATTERNS[dtype])
     mask = ~_word(_QUIET[dtype], dtype)
-    for kind, same, what, advice in (
-        (
-            _UNWRITTEN,
-            bits == fresh,
-            "never written",
-            "fresh memory holds whatever was there before: write every element",
-        ),
-        (
-            "beside",
-            bits & mask == beside & mask,
-            "computed with memory beside a tensor: past its end or before its start",
-            "",
-        ),
-        (_UNWRITTEN, bits & mask == fresh & mask, "computed with memory that was never written", ""),
+    for kind, same, (what, advice) in (
+        (_UNWRITTEN, bits == fresh, _NEVER_WRITTEN),
+        (_BESIDE, bits & mask == beside & mask, _WITH_BESIDE),
+        (_UNWRITTEN, bits & mask == fresh & mask, _WITH_UNWRITTEN),
     ):
         elements = (same.any(dim=-1) if got.is_complex() else same) & ~want.isnan()
         if elements.any():
             yield kind, _left_text(name, elements, what), advice
     text = _unlike_ordinary(trial, name)
     if text:
-        yield "beside", text, ""
+        yield _BESIDE, text, ""
 
 
 def _left_text(name: str, left: Tensor, what: str) -> str:

@@ -84,10 +84,15 @@ def load_helper(
     built = built or build_helper(name, progress=progress)
     if built.digest not in _helpers:
         verify(built)
-        _helpers[built.digest] = library = ctypes.CDLL(str(built.path))
-        for function, (result, *arguments) in functions.items():
-            getattr(library, function).restype, getattr(library, function).argtypes = result, arguments
+        _helpers[built.digest] = declared(ctypes.CDLL(str(built.path)), functions)
     return _helpers[built.digest]
+
+
+def declared(library: ctypes.CDLL, functions: Mapping[str, tuple[Any, ...]]) -> ctypes.CDLL:
+    """Tell ctypes the result and the arguments of functions, by name."""
+    for function, (result, *arguments) in functions.items():
+        getattr(library, function).restype, getattr(library, function).argtypes = result, arguments
+    return library
 
 
 def _attach(bridge: Build) -> Callable[..., None]:
