@@ -108,7 +108,7 @@ def measured(runner: Runner, quantity: str, case: Case) -> list[str]:
             return [f"nothing that goes in changes anything in {quantity}"]
         if ignored:
             return [f"{' and '.join(ignored)} {'changes' if len(ignored) == 1 else 'change'} nothing in {quantity}"]
-        return [*chain.from_iterable(look(trial) for look in (_numbers, _slices, _shares, _places))][:1]
+        return [*chain.from_iterable(look(trial) for look in (_numbers, _strays, _slices, _shares, _losses))][:1]
     except Exception:  # what raises for other numbers is no reason: nothing is said
         return []
 
@@ -219,26 +219,35 @@ def _share(shares: Tensor) -> str:
     return f"{near[0]} times" if near and near[0] != "1" else ""
 
 
-def _places(trial: _Trial) -> Iterator[str]:
-    """Say where one element of what goes in arrives and should not, or does not arrive."""
+def _arrivals(trial: _Trial, far: bool) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:
+    """Change one element of all that goes in: its name, and where the kernel answers, where the reference does, and that alone.
+
+    `far` others than that near the beginning, too: the first and the last one.
+    """
     for at, name, value in _tensors(trial):
-        spot = tuple(min(1 + axis, extent - 1) for axis, extent in enumerate(value.shape))
-        kernel, reference = trial.answers(_Change("", at, _moved(value, spot)))
-        if kernel.shape != reference.shape or not reference.numel():
-            continue
-        most, words = _most(reference), f"{name}{[*spot]}"
-        got, want = kernel.abs() > _ROUNDING * _most(kernel), reference.abs() > _NOTHING * most
-        lost = (reference.abs() > _CLEAR * most) & (kernel.abs() < _ROUNDING * reference.abs())
+        near = tuple(min(1 + axis, extent - 1) for axis, extent in enumerate(value.shape))
+        ends = [(0,) * value.dim(), tuple(extent - 1 for extent in value.shape)] * far
+        for spot in dict.fromkeys([near, *ends]):
+            kernel, reference = trial.answers(_Change("", at, _moved(value, spot)))
+            if kernel.shape == reference.shape and kernel.numel():
+                got, most = kernel.abs() > _ROUNDING * _most(kernel), _most(reference)
+                lost = (reference.abs() > _CLEAR * most) & (kernel.abs() < _ROUNDING * reference.abs())
+                yield f"{name}{[*spot]}", got, reference.abs() > _NOTHING * most, lost
+
+
+def _strays(trial: _Trial) -> Iterator[str]:
+    """Say where one element of what goes in arrives and should not."""
+    for words, got, want, lost in _arrivals(trial, far=True):
         if bool((got & ~want).any()):
-            more = (
-                f"and not {_first(trial.quantity, lost)}"
-                if lost.any()
-                else "too"
-                if most
-                else "and should change nothing"
-            )
+            more = f"and not {_first(trial.quantity, lost)}" if lost.any() else "too" if want.any() else ""
+            more = more or "and should change nothing"
             yield f"{words} changes {_first(trial.quantity, got & ~want)}, {more}"
-        elif lost.any():
+
+
+def _losses(trial: _Trial) -> Iterator[str]:
+    """Say where one element of what goes in does not arrive."""
+    for words, _, _, lost in _arrivals(trial, far=False):
+        if lost.any():
             yield f"{words} does not change {_first(trial.quantity, lost)}"
 
 
