@@ -106,7 +106,8 @@ def _finite_differences(runner: Runner, case: Case, matrix: Matrix, skipped: lis
         skipped.append(f"finite differences for {', '.join(left_out)}: the reference gives no gradient for it")
     if not any(differentiable(leaf) and leaf.requires_grad for leaf in leaves):
         return []
-    finite = _finite(call)
+    # Outputs, and inputs by their gradients: where the reference has finite values.
+    finite = {name: value.isfinite() for name, value in call.expected.wide.items()}
     if not all(mask.all() for mask in finite.values()):
         left = [
             f"{int((~mask).sum())} of {mask.numel()} elements of {name}"
@@ -156,11 +157,6 @@ def _given(call: Call) -> list[bool]:
     wanted = [leaf for leaf in leaves if differentiable(leaf)]
     rest = iter(gradients_of(outputs, [torch.ones_like(output) for output in outputs], wanted))
     return [next(rest) is not None if differentiable(leaf) else True for leaf in leaves]
-
-
-def _finite(call: Call) -> dict[str, Tensor]:
-    """Tell where outputs, and inputs by their gradients, have finite values in the reference; by name of the quantity."""
-    return {name: value.isfinite() for name, value in call.expected.wide.items()}
 
 
 def _where_finite(

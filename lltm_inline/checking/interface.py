@@ -261,10 +261,8 @@ def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Fin
     """Run the kernel at the sizes that the reference refuses: an answer there is wrong, whatever it is."""
     refused = [case for case in cases if case.plain and runner.run(case).refused and runner.op.corners]
     faults: list[Case] = []
-    device = DEVICES[runner.device].tensors
     for case in refused:
-        inputs = [each(value, lambda one: one.to(device)) for value in make_inputs(runner.op, case)]
-        if _verdict(runner, case.describe(runner.op), inputs) == COMPUTES:
+        if _verdict(runner, case.describe(runner.op), _inputs(runner.op, case, runner.device)) == COMPUTES:
             faults.append(case)
     if not faults:
         return len(refused), []
@@ -354,10 +352,13 @@ def _refuses(function: Callable[..., Any], inputs: Sequence[Any]) -> bool:
     return False
 
 
+def _inputs(op: Op, case: Case, device: str) -> list[Any]:
+    return [each(value, lambda one: one.to(DEVICES[device].tensors)) for value in make_inputs(op, case)]
+
+
 def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[Any]]]:
     """Yield (input, what is wrong with it, inputs): wrong dtypes, shapes that do not fit, another device; of a list the last."""
-    made = make_inputs(op, Case("", size, dtypes_of(op)[-1]))
-    inputs = [each(value, lambda one: one.to(DEVICES[device].tensors)) for value in made]
+    inputs = _inputs(op, Case("", size, dtypes_of(op)[-1]), device)
     tensors = [
         value[-1] if a.is_list and value else value for a, value in zip(op.signature.inputs, inputs, strict=True)
     ]
@@ -401,8 +402,7 @@ def _turned(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[An
     if len(op.any_rank_inputs) < 2:
         return
     view = VIEWS[1]
-    made = make_inputs(op, replace(viewed(op, size, view), dtype=dtypes_of(op)[-1]))
-    inputs = [each(value, lambda one: one.to(DEVICES[device].tensors)) for value in made]
+    inputs = _inputs(op, replace(viewed(op, size, view), dtype=dtypes_of(op)[-1]), device)
     for i, argument in enumerate(op.signature.inputs):
         if argument.name in op.any_rank_inputs and isinstance(inputs[i], Tensor):
             fresh = [each(v, torch.clone) if a.alias else v for a, v in zip(op.signature.inputs, inputs, strict=True)]

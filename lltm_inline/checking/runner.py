@@ -353,7 +353,22 @@ class Runner:
         return result
 
     def begin(self, case: Case, result: CaseResult) -> Call | None:
-        """Lay out the inputs of a case; None when the reference refuses it, or the memory is not enough for less."""
+        """Lay out the inputs of a case; None when it is skipped, see `expected`."""
+        expected = self.expected(case, result)
+        if expected is None:
+            return None
+        placed: dict[str, Placed] = {}
+
+        def put(name: str, value: Tensor, layout: str) -> Tensor:
+            placed[name] = place(value, layout, self.device)
+            return placed[name].tensor.detach()
+
+        with _mode(case):  # of inference mode the tensors are, too
+            leaves = self.leaves(case, expected.inputs, put)
+        return Call(case, expected, placed, leaves)
+
+    def expected(self, case: Case, result: CaseResult) -> Expected | None:
+        """Return what a case should give; None, with the reason, when the reference refuses it, or the memory is not enough for less."""
         result.skipped = self.untried(case) or self.takes_too_long(case)
         if result.skipped:
             return None
@@ -372,15 +387,7 @@ class Runner:
                 why = "the reference would take too long"
             result.skipped = f"{case.describe(self.op)}: {why} ({one_line(error)})"
             return None
-        placed: dict[str, Placed] = {}
-
-        def put(name: str, value: Tensor, layout: str) -> Tensor:
-            placed[name] = place(value, layout, self.device)
-            return placed[name].tensor.detach()
-
-        with _mode(case):  # of inference mode the tensors are, too
-            leaves = self.leaves(case, expected.inputs, put)
-        return Call(case, expected, placed, leaves)
+        return expected
 
     def leaves(self, case: Case, inputs: Sequence[Any], put: Callable[[str, Tensor, str], Tensor]) -> list[Any]:
         """Lay out inputs as a case wants them, those that want a gradient ready for it.

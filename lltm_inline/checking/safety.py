@@ -20,8 +20,7 @@ from torch import Tensor
 from ..base.device import DEVICES
 from ..errors import LltmInlineError
 from ..model.registry import Op
-from ..run.cases.case import Case, Size, dtypes_of, edge_axis, prime_size, with_extent
-from ..run.cases.expectation import expect
+from ..run.cases.case import Case, Size, dtypes_of, edge_axis, prime_size, small_size, with_extent
 from ..run.cases.tolerance import tolerance
 from ..run.cases.tried import size_cases
 from ..workers import steps
@@ -95,7 +94,7 @@ def safety_cases(op: Op, sizes: Sequence[Size] | None = None) -> list[Case]:
     both = dtypes_of(op)
     if sizes is None:
         primes = prime_size(op)
-        small = op.check_size or tuple(2 + i % 2 for i in range(len(primes)))
+        small = small_size(op)
         edge = edge_axis(op, small)
         chosen = [(1,) * len(primes), primes, _without_slack(op, small)]
         chosen += [with_extent(small, edge, extent) for extent in _EDGES]
@@ -108,8 +107,7 @@ def safety_cases(op: Op, sizes: Sequence[Size] | None = None) -> list[Case]:
 
 def flush_cases(op: Op) -> list[Case]:
     """List plain cases in which as many tensors as possible end where their memory ends, so that a step too far faults."""
-    primes = prime_size(op)
-    size = _without_slack(op, op.check_size or tuple(2 + i % 2 for i in range(len(primes))))
+    size = _without_slack(op, small_size(op))
     return [Case("", size, dtype) for dtype in dtypes_of(op)]
 
 
@@ -173,13 +171,10 @@ def replay(runner: Runner, cases: Sequence[Case], guard: Guard | None = None, *,
     findings: dict[tuple[str, str], Finding] = {}
     count, skipped = 0, []
     for number, case in enumerate(cases):
-        if reason := runner.untried(case) or runner.takes_too_long(case):
-            skipped.append(reason)
-            continue
-        try:
-            expected = expect(runner.op, case)  # before the guard: the reference has its own memory
-        except Exception as error:
-            skipped.append(f"{case.describe(runner.op)}: the reference refuses it ({one_line(error)})")
+        result = CaseResult()
+        expected = runner.expected(case, result)  # before the guard: the reference has its own memory
+        if expected is None:
+            skipped.append(result.skipped)
             continue
         leaves = came_back = False
         # Many elements are for the threads; what they miss at the start, few elements show.

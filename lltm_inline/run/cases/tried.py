@@ -17,7 +17,7 @@ from ...model.registry import Op
 from ...model.shapes import ELEMENTS
 from ...tables.words import ONLY
 from ..function import differentiable, tensors
-from .case import EDGES, MANY, THREADS, Case, Size, dtypes_of, edge_axis, elements, prime_size, with_extent
+from .case import EDGES, MANY, THREADS, Case, Size, dtypes_of, edge_axis, elements, prime_size, small_size, with_extent
 from .drawing import make_inputs, seeded
 from .expectation import Expected, as_finite, expect, leaves_of
 from .layouts import CHANNELS_LAST, LAYOUTS
@@ -57,8 +57,8 @@ def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
         return [Case(",".join(map(str, size)) or ONLY, size, dtype) for size in sizes or [()] for dtype in both]
     primes = prime_size(op)
     count = len(primes)
-    # With a size of the op's own, extents depend on each other: take that one for small, too.
-    small = op.check_size or tuple(2 + i % 2 for i in range(count))
+    # With a size of the op's own, extents depend on each other: that one is the small one, too.
+    small = small_size(op)
     edge = edge_axis(op, small)
     groups = [
         (",".join(map(str, primes)), [primes]),
