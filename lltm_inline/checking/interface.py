@@ -179,19 +179,12 @@ def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding], tupl
         count += 1
         names = runner.gradients
         if len(gradients) != len(names):
-            texts.setdefault(
-                "backward",
-                (f"backward returns {len(gradients)} gradients, want {len(names)}: {', '.join(names)}", case),
-            )
+            text = f"backward returns {len(gradients)} gradients, want {len(names)}: {', '.join(names)}"
+            texts.setdefault("backward", (text, case))
             continue
-        for name, got, want, leaf, wanted in zip(
-            names,
-            gradients,
-            call.expected.gradients,
-            tensor_inputs(runner.op, call.leaves),
-            case.wanted or (True,) * len(names),
-            strict=True,
-        ):
+        inputs, asked = tensor_inputs(runner.op, call.leaves), case.wanted or (True,) * len(names)
+        rows = zip(names, gradients, call.expected.gradients, inputs, asked, strict=True)
+        for name, got, want, leaf, wanted in rows:
             if not wanted:
                 unwanted |= {name} if got is not None else set()
             elif want is not None and got is not None and (text := _wrong_form(name, got, leaf)):

@@ -55,11 +55,8 @@ def purity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
     again = [Case("", size, dtype) for size in sizes for dtype in dtypes_of(runner.op)]
     again = [case for case in again if runner.run(case).came_back]
     for case in again:
-        for finding in [
-            *_repeated(runner, case, matrix),
-            *_interleaved(runner, case, matrix),
-            *_in_place(runner, case),
-        ]:
+        found = *_repeated(runner, case, matrix), *_interleaved(runner, case, matrix), *_in_place(runner, case)
+        for finding in found:
             findings.setdefault((finding.quantity, COLUMN), finding)
     for finding in [*_settings(runner, ran[-1]), *_reseeds(runner, again), *_leak(runner)] if ran else []:
         findings.setdefault((finding.quantity, finding.text), finding)
@@ -206,10 +203,9 @@ def _interleaved(runner: Runner, case: Case, matrix: Matrix) -> list[Finding]:
     plain = runner.run(case)
     for quantity, mismatch in later.wrong.items():
         if quantity not in plain.wrong:
+            of_forward = quantity in runner.outputs
             when = (
-                "after the kernel was called once more"
-                if quantity in runner.outputs
-                else "when forward ran once more before backward"
+                "after the kernel was called once more" if of_forward else "when forward ran once more before backward"
             )
             findings.append(_finding(runner, quantity, f"{mismatch.text}, {when}", case))
     for name, gradient, copy in zip(runner.gradients, gradients, kept, strict=False):

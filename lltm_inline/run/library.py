@@ -171,15 +171,8 @@ def _load_module(built: Built, interface: Interface, build: Build) -> Function:
         return module.backward(*arguments[:-flags], list(arguments[-flags:]))
 
     if not interface.has_backward:
-        return Function(
-            kernel,
-            op,
-            build,
-            interface,
-            _with_names(op, lambda *x: outputs_of(module.forward(*x))),
-            module.forward,
-            device=device,
-        )
+        call = _with_names(op, lambda *x: outputs_of(module.forward(*x)))
+        return Function(kernel, op, build, interface, call, module.forward, device=device)
     function = Function(kernel, op, build, interface, module.forward, module.forward, backward, device)
     positions = [index for index, argument in enumerate(op.signature.inputs) if argument.is_tensor]
     differentiable = [op.signature.inputs.index(argument) for argument in op.gradients]
