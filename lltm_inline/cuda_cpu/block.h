@@ -319,9 +319,15 @@ struct Loaded {
 
 CUDA_CPU_PLAIN CUDA_CPU_FUNCTION_(unsigned, index_in_block, (), lane->index) CUDA_CPU_PLAIN
     CUDA_CPU_FUNCTION_(uint3, thread_index, (), lane->thread) CUDA_CPU_PLAIN
-    CUDA_CPU_FUNCTION_(uint3, block_index, (), lane->block->index) CUDA_CPU_PLAIN
-    CUDA_CPU_FUNCTION_(uint3, block_size, (), lane->block->size) CUDA_CPU_PLAIN
-    CUDA_CPU_FUNCTION_(uint3, grid_size, (), lane->block->launch->grid)
+    CUDA_CPU_FUNCTION_(uint3, block_index, (), lane->block->index)  // Not by the conversion of dim3, which is instrumented.
+    CUDA_CPU_PLAIN inline uint3 block_size() {
+  const dim3& size = lane->block->size;
+  return {size.x, size.y, size.z};
+}
+CUDA_CPU_PLAIN inline uint3 grid_size() {
+  const dim3& grid = lane->block->launch->grid;
+  return {grid.x, grid.y, grid.z};
+}
 
 }  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
