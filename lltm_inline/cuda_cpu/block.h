@@ -317,10 +317,16 @@ struct Loaded {
   }
 };
 
-CUDA_CPU_PLAIN CUDA_CPU_FUNCTION_(unsigned, index_in_block, (), lane->index) CUDA_CPU_PLAIN
-    CUDA_CPU_FUNCTION_(uint3, thread_index, (), lane->thread) CUDA_CPU_PLAIN
-    CUDA_CPU_FUNCTION_(uint3, block_index, (), lane->block->index)  // Not by the conversion of dim3, which is instrumented.
-    CUDA_CPU_PLAIN inline uint3 block_size() {
+CUDA_CPU_PLAIN inline uint3 thread_index() {
+  return lane->thread;
+}
+CUDA_CPU_PLAIN inline unsigned index_in_block() {
+  return lane->index;
+}
+CUDA_CPU_PLAIN inline uint3 block_index() {
+  return lane->block->index;
+}
+CUDA_CPU_PLAIN inline uint3 block_size() {
   const dim3& size = lane->block->size;
   return {size.x, size.y, size.z};
 }
