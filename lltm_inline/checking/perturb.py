@@ -32,8 +32,8 @@ _STEP, _LITTLE, _ROUNDING = 1e-2, 1e-5, 2e-2
 _NOTHING, _CLEAR = 1e-9, 0.05
 #: So many elements on either side of a limit are not there by chance.
 _TELLING = 3
-#: How many times something may count, or one in so many; and how near to such a number it has to be.
-_TIMES, _NEAR = range(1, 9), 5e-3
+#: How near to one number all of it has to be that is so many times another.
+_NEAR = 5e-3
 
 
 class _Change(NamedTuple):
@@ -108,7 +108,7 @@ def measured(runner: Runner, quantity: str, case: Case) -> list[str]:
             return [f"nothing that goes in changes anything in {quantity}"]
         if ignored:
             return [f"{' and '.join(ignored)} {'changes' if len(ignored) == 1 else 'change'} nothing in {quantity}"]
-        looks = _numbers, _strays, _slices, _shares, _losses
+        looks = _numbers, _slices, _strays, _shares, _losses
         return [*islice(chain.from_iterable(look(trial) for look in looks), 1)]
     except Exception:  # what raises for other numbers is no reason: nothing is said
         return []
@@ -207,17 +207,10 @@ def _shares(trial: _Trial) -> Iterator[str]:
 
 
 def _share(shares: Tensor) -> str:
-    """`-1 times`, `1/2 times`; empty where it counts as it should, or by no such number."""
-    if shares.is_complex():
-        return ""
-    numbers = {
-        f"{sign}{part}{times}": float(f"{sign}1") * (times if not part else 1 / times)
-        for times in _TIMES
-        for part in ("", "1/")
-        for sign in ("", "-")
-    }
-    near = [words for words, number in numbers.items() if (shares - number).abs().max() < _NEAR * abs(number)]
-    return f"{near[0]} times" if near and near[0] != "1" else ""
+    """`-1 times`, `0.5 times`; empty where it counts as it should, or by no one number."""
+    share = 1.0 if shares.is_complex() else shares.mean().item()
+    is_one = bool((shares - share).abs().max() < _NEAR * abs(share)) and abs(share - 1) > _NEAR
+    return f"{share:.3g} times" if is_one else ""
 
 
 def _arrivals(trial: _Trial, far: bool) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:
