@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -108,7 +109,7 @@ def measured(runner: Runner, quantity: str, case: Case) -> list[str]:
             return [f"nothing that goes in changes anything in {quantity}"]
         if ignored:
             return [f"{' and '.join(ignored)} {'changes' if len(ignored) == 1 else 'change'} nothing in {quantity}"]
-        looks = _numbers, _slices, _strays, _shares, _losses
+        looks = _numbers, partial(_strays, nowhere=True), _slices, _strays, _shares, _losses
         return [*islice(chain.from_iterable(look(trial) for look in looks), 1)]
     except Exception:  # what raises for other numbers is no reason: nothing is said
         return []
@@ -229,10 +230,10 @@ def _arrivals(trial: _Trial, far: bool) -> Iterator[tuple[str, Tensor, Tensor, T
                 yield f"{name}{[*spot]}", got, reference.abs() > _NOTHING * most, lost
 
 
-def _strays(trial: _Trial) -> Iterator[str]:
-    """Say where one element of what goes in arrives and should not."""
+def _strays(trial: _Trial, nowhere: bool = False) -> Iterator[str]:
+    """Say where one element of what goes in arrives and should not; of those alone that should arrive `nowhere`."""
     for words, got, want, lost in _arrivals(trial, far=True):
-        if bool((got & ~want).any()):
+        if bool((got & ~want).any()) and not (nowhere and want.any()):
             more = f"and not {_first(trial.quantity, lost)}" if lost.any() else "too" if want.any() else ""
             more = more or "and should change nothing"
             yield f"{words} changes {_first(trial.quantity, got & ~want)}, {more}"
