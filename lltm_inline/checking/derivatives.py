@@ -27,6 +27,7 @@ COLUMN = "gradcheck"
 _PATIENCE = 10.0
 #: How a message ends that tells of a gradient which a change of the input contradicts.
 _BY_DIFFERENCES = "torch.autograd.gradcheck finds another by finite differences"
+_NOT_REENTRANT = "backward gives another result for the same values when it runs again (gradcheck: not reentrant)"
 
 
 def derivatives(runner: Runner, sizes: Sequence[Size], matrix: Matrix) -> Part:
@@ -106,7 +107,8 @@ def _finite_differences(runner: Runner, case: Case, matrix: Matrix, skipped: lis
         skipped.append(f"finite differences for {', '.join(left_out)}: the reference gives no gradient for it")
     if not any(differentiable(leaf) and leaf.requires_grad for leaf in leaves):
         return []
-    finite = _finite(call)
+    # Outputs, and inputs by their gradients: where the reference has finite values.
+    finite = {name: value.isfinite() for name, value in call.expected.wide.items()}
     if not all(mask.all() for mask in finite.values()):
         left = [
             f"{int((~mask).sum())} of {mask.numel()} elements of {name}"
@@ -158,11 +160,6 @@ def _given(call: Call) -> list[bool]:
     return [next(rest) is not None if differentiable(leaf) else True for leaf in leaves]
 
 
-def _finite(call: Call) -> dict[str, Tensor]:
-    """Tell where outputs, and inputs by their gradients, have finite values in the reference; by name of the quantity."""
-    return {name: value.isfinite() for name, value in call.expected.wide.items()}
-
-
 def _where_finite(
     function: Callable[..., Any], call: Call, finite: Mapping[str, Tensor], kept: Sequence[int]
 ) -> Callable[..., Any]:
@@ -208,19 +205,13 @@ def _alive(function: Callable[..., Any]) -> Callable[..., Any]:
 def _translate(message: str, runner: Runner, kept: Sequence[int]) -> tuple[str, str]:
     """Turn gradcheck's "output 0 with respect to input 1" into names."""
     if "not reentrant" in message:
-        return (
-            "gradcheck",
-            "backward gives another result for the same values when it runs again (gradcheck: not reentrant)",
-        )
+        return "gradcheck", _NOT_REENTRANT
     match = re.search(r"output (\d+) with respect to input (\d+)", message)
     if match is None:
         return "gradcheck", f"torch.autograd.gradcheck fails: {message.strip().splitlines()[0]}"
     name = runner.op.signature.inputs[int(match[2])].name
     output = runner.outputs[kept[int(match[1])]]
-    return (
-        f"d_{name}",
-        f"d_{name} is not the derivative of {output}: {_BY_DIFFERENCES}",
-    )
+    return f"d_{name}", f"d_{name} is not the derivative of {output}: {_BY_DIFFERENCES}"
 
 
 def _second_derivative(runner: Runner, case: Case) -> list[Finding]:
@@ -236,6 +227,10 @@ def _twice_compared(runner: Runner, case: Case) -> list[Finding]:
     call = runner.begin(case, CaseResult())
     if call is None:
         return []
+
+    def found(what: str) -> list[Finding]:
+        return [runner.finding(COLUMN, "second derivative", f"second derivative {what}", case)]
+
     here = [each(leaf, Tensor.cpu) for leaf in call.leaves]
     used = call.expected.used
     try:
@@ -256,19 +251,15 @@ def _twice_compared(runner: Runner, case: Case) -> list[Finding]:
         # An error is one of the two right answers, unless the kernel promises the other.
         if not runner.kernel.double_backward:
             return []
-        text = f"second derivative raises {one_line(error)}, although the kernel says double_backward=True"
-        return [runner.finding(COLUMN, "second derivative", text, case)]
+        return found(f"raises {one_line(error)}, although the kernel says double_backward=True")
     cure = "let backward be differentiable itself, or raise (once_differentiable)"
     if got is None:
-        return [
-            runner.finding(COLUMN, "second derivative", f"second derivative is silently taken as zero: {cure}", case)
-        ]
+        return found(f"is silently taken as zero: {cure}")
     names = [argument.name for argument in runner.op.signature.inputs] + [f"d_{name}" for name in runner.outputs]
     near = 1e-8 if case.dtype == torch.float64 else 1e-4
     for name, one, other in zip(names, got, want, strict=True):
         if other is not None and (one is None or not torch.allclose(one.cpu(), other, near, near, equal_nan=True)):
-            text = f"second derivative for {name} is wrong without an error: {cure}"
-            return [runner.finding(COLUMN, "second derivative", text, case)]
+            return found(f"for {name} is wrong without an error: {cure}")
     return []
 
 

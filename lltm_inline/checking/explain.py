@@ -22,7 +22,7 @@ from ..run.cases.values import LOSE_DIGITS
 from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
 from ..source.signature import own_text
-from .perturb import measured
+from .perturb import by_values, measured
 from .report import NO_BACKWARD, Finding, Grid
 from .runner import RAISES, STRUCTURAL, CaseResult, Runner
 
@@ -90,9 +90,10 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
         else hints(mismatch, expect(runner.op, case).wide, runner.run(case).wrong)
     )
     why = [] if race or mismatch.wrong is None else measured(runner, quantity, case)
-    found = [*why, *(race or patterns), *_of_text(runner, mismatch, case)]
+    limits = by_values(runner, quantity, case) if case.plain and not race else []
+    found = [*why, *limits, *(race or patterns), *_of_text(runner, mismatch, case)]
     smallest = smallest_size(runner, quantity, case)
-    if not race or set(case.size) != {1}:  # how many threads there were, and neither size nor dtype
+    if not limits and (not race or set(case.size) != {1}):  # how many threads there were, and neither size nor dtype
         found += (
             _where(runner, cases, quantity, case, smallest) if case.plain else _unlike_plain(runner, quantity, case)
         )

@@ -19,12 +19,11 @@ from ..compiling.compiler import Build
 from ..native.layout import RaceRecord
 from ..run.built import Built
 from ..run.cases.case import THREADS, Case, Size, dtypes_of, elements, prime_size
-from ..run.cases.expectation import expect
 from ..run.cases.tried import size_cases
-from ..run.library import load_built
+from ..run.library import declared, load_built
 from .guard import Guard, Trial
 from .report import Finding
-from .runner import Part, Runner, one_line, threads
+from .runner import CaseResult, Part, Runner, threads
 from .safety import obtain
 
 #: As many as the follower runs, whatever the machine has.
@@ -83,9 +82,7 @@ class Follower:
     """
 
     def __init__(self, built: Build) -> None:
-        self._path, self._library = built.path, ctypes.CDLL(str(built.path))
-        for name, (result, *arguments) in _FUNCTIONS.items():
-            getattr(self._library, name).restype, getattr(self._library, name).argtypes = result, arguments
+        self._path, self._library = built.path, declared(ctypes.CDLL(str(built.path)), _FUNCTIONS)
 
     @contextmanager
     def following(self, guard: Guard) -> Iterator[list[Race]]:
@@ -135,12 +132,13 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
     for case in _cases(runner, sizes):
         if findings:  # of more elements the same would be told
             break
-        if runner.untried(case) or runner.takes_too_long(case):
+        result = CaseResult()
+        expected = runner.expected(case, result)
+        if result.refused:
+            return Part(count, findings, [result.skipped])
+        if expected is None:
             continue
-        try:
-            trial = Trial(second, case, expect(runner.op, case))
-        except Exception as error:
-            return Part(count, findings, [f"{case.describe(runner.op)}: the reference refuses it ({one_line(error)})"])
+        trial = Trial(second, case, expected)
         with guard.at_end(case.dtype), follower.following(guard) as races:
             trial.run(guard)
         count += 1

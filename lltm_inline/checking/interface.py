@@ -179,19 +179,12 @@ def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding], tupl
         count += 1
         names = runner.gradients
         if len(gradients) != len(names):
-            texts.setdefault(
-                "backward",
-                (f"backward returns {len(gradients)} gradients, want {len(names)}: {', '.join(names)}", case),
-            )
+            text = f"backward returns {len(gradients)} gradients, want {len(names)}: {', '.join(names)}"
+            texts.setdefault("backward", (text, case))
             continue
-        for name, got, want, leaf, wanted in zip(
-            names,
-            gradients,
-            call.expected.gradients,
-            tensor_inputs(runner.op, call.leaves),
-            case.wanted or (True,) * len(names),
-            strict=True,
-        ):
+        inputs, asked = tensor_inputs(runner.op, call.leaves), case.wanted or (True,) * len(names)
+        rows = zip(names, gradients, call.expected.gradients, inputs, asked, strict=True)
+        for name, got, want, leaf, wanted in rows:
             if not wanted:
                 unwanted |= {name} if got is not None else set()
             elif want is not None and got is not None and (text := _wrong_form(name, got, leaf)):
@@ -261,10 +254,8 @@ def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Fin
     """Run the kernel at the sizes that the reference refuses: an answer there is wrong, whatever it is."""
     refused = [case for case in cases if case.plain and runner.run(case).refused and runner.op.corners]
     faults: list[Case] = []
-    device = DEVICES[runner.device].tensors
     for case in refused:
-        inputs = [each(value, lambda one: one.to(device)) for value in make_inputs(runner.op, case)]
-        if _verdict(runner, case.describe(runner.op), inputs) == COMPUTES:
+        if _verdict(runner, case.describe(runner.op), _inputs(runner.op, case, runner.device)) == COMPUTES:
             faults.append(case)
     if not faults:
         return len(refused), []
@@ -354,10 +345,13 @@ def _refuses(function: Callable[..., Any], inputs: Sequence[Any]) -> bool:
     return False
 
 
+def _inputs(op: Op, case: Case, device: str) -> list[Any]:
+    return [each(value, lambda one: one.to(DEVICES[device].tensors)) for value in make_inputs(op, case)]
+
+
 def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[Any]]]:
     """Yield (input, what is wrong with it, inputs): wrong dtypes, shapes that do not fit, another device; of a list the last."""
-    made = make_inputs(op, Case("", size, dtypes_of(op)[-1]))
-    inputs = [each(value, lambda one: one.to(DEVICES[device].tensors)) for value in made]
+    inputs = _inputs(op, Case("", size, dtypes_of(op)[-1]), device)
     tensors = [
         value[-1] if a.is_list and value else value for a, value in zip(op.signature.inputs, inputs, strict=True)
     ]
@@ -382,28 +376,14 @@ def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[
             yield "all inputs", f"in {dtype_name(dtype)}", whole
     for i, argument in places:
         for dtype in (torch.int64, torch.float16, torch.float64, *[torch.int32] * (argument.dtype == "int64")):
-            if tensors[i].dtype == dtype:
-                continue
-            if argument.dtype:
-                yield (
-                    argument.name,
-                    f"in {dtype_name(dtype)}, where the op has {argument}",
-                    using(i, _cast(tensors[i], dtype)),
-                )
-            elif several:
-                yield (
-                    argument.name,
-                    f"in {dtype_name(dtype)} and the others in {dtype_name(tensors[i].dtype)}",
-                    using(i, _cast(tensors[i], dtype)),
-                )
+            others = f", where the op has {argument}" * bool(argument.dtype)
+            others = others or f" and the others in {dtype_name(tensors[i].dtype)}" * several
+            if others and tensors[i].dtype != dtype:
+                yield argument.name, f"in {dtype_name(dtype)}{others}", using(i, _cast(tensors[i], dtype))
     for i, argument in places:
-        name = argument.name
-        for shape in _misfits(op, name, size, argument.is_list and len(inputs[i]) > 1):
-            yield (
-                name,
-                f"of shape {shape}, where {op.shape_of[name]} = {tuple(tensors[i].shape)}",
-                using(i, tensors[i].new_zeros(shape)),
-            )
+        fits = f"{op.shape_of[argument.name]} = {tuple(tensors[i].shape)}"
+        for shape in _misfits(op, argument.name, size, argument.is_list and len(inputs[i]) > 1):
+            yield argument.name, f"of shape {shape}, where {fits}", using(i, tensors[i].new_zeros(shape))
     for i, argument in places:
         if len(places) > 1 or several:
             yield argument.name, "on device meta and the others not", using(i, tensors[i].to("meta"))
@@ -415,8 +395,7 @@ def _turned(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[An
     if len(op.any_rank_inputs) < 2:
         return
     view = VIEWS[1]
-    made = make_inputs(op, replace(viewed(op, size, view), dtype=dtypes_of(op)[-1]))
-    inputs = [each(value, lambda one: one.to(DEVICES[device].tensors)) for value in made]
+    inputs = _inputs(op, replace(viewed(op, size, view), dtype=dtypes_of(op)[-1]), device)
     for i, argument in enumerate(op.signature.inputs):
         if argument.name in op.any_rank_inputs and isinstance(inputs[i], Tensor):
             fresh = [each(v, torch.clone) if a.alias else v for a, v in zip(op.signature.inputs, inputs, strict=True)]

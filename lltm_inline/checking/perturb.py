@@ -11,15 +11,17 @@ that it should not (K != 0 where R = 0) goes to another place; and K = c R says 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from ..model.registry import Op
 from ..run.cases.case import Case, elements
-from ..run.cases.expectation import Expected, expect, quantities, results_of, run_reference, widen
+from ..run.cases.expectation import expect, quantities, results_of, run_reference, widen
 from ..run.function import differentiable
 from .runner import Call, Runner
 
@@ -27,24 +29,20 @@ from .runner import Call, Runner
 _MOST, _FAR = 20_000, 64
 #: How far a number is moved; what of the reference's answer is too little to tell; and what of it the kernel may miss.
 _STEP, _LITTLE, _ROUNDING = 1e-2, 1e-5, 2e-2
-#: What of the reference's largest answer is none.
-_NOTHING = 1e-9
-#: How many times something may count, or one in so many; and how near to such a number it has to be.
-_TIMES, _NEAR = range(1, 9), 5e-3
+#: What of the reference's largest answer is none, and what is one without doubt.
+_NOTHING, _CLEAR = 1e-9, 0.05
+#: So many elements on either side of a limit are not there by chance.
+_TELLING = 3
+#: How near to one number all of it has to be that is so many times another.
+_NEAR = 5e-3
 
 
-@dataclass(frozen=True)
-class _Change:
-    """What is changed.
-
-    Attributes:
-        words: `x[:, M-1]`.
-        inputs, grads: with the change.
-    """
+class _Change(NamedTuple):
+    """What is changed: in words, `x[:, M-1]`; which one of the inputs and incoming gradients; and what takes its place."""
 
     words: str
-    inputs: tuple[Any, ...]
-    grads: tuple[Tensor, ...]
+    at: int
+    value: Any
 
 
 class _Trial:
@@ -52,23 +50,29 @@ class _Trial:
 
     def __init__(self, runner: Runner, case: Case, quantity: str) -> None:
         self.runner, self.case, self.quantity, self.known = runner, case, quantity, expect(runner.op, case)
-        plain = _Change("", self.known.inputs, self.known.grads)
-        self.kernel, self.reference = self._kernel(plain), self._reference(plain)
+        self.kernel, self.reference = self._kernel(), self._reference()
 
-    def _kernel(self, change: _Change) -> Tensor:
-        runner = self.runner
-        leaves = runner.leaves(self.case, change.inputs, lambda name, value, layout: value.clone())
+    def _given(self, change: _Change | None) -> tuple[list[Any], list[Tensor]]:
+        """Return inputs and incoming gradients, with the change."""
+        inputs, given = self.known.inputs, [*self.known.inputs, *self.known.grads]
+        if change is not None:
+            given[change.at] = change.value
+        return given[: len(inputs)], given[len(inputs) :]
+
+    def _kernel(self, change: _Change | None = None) -> Tensor:
+        runner, (inputs, grads) = self.runner, self._given(change)
+        leaves = runner.leaves(self.case, inputs, lambda name, value, layout: value.clone())
         with runner.step("forward", Call(self.case, self.known, {}, leaves)):
             outputs = results_of(runner.op, runner.function(*leaves), leaves)
             named = dict(zip(runner.outputs, outputs, strict=True))
             if self.quantity not in named:
-                grads = [grad.clone() for grad in change.grads]
+                grads = [grad.clone() for grad in grads]
                 found = runner.differentiate(self.case, self.known.used, leaves, outputs, grads)
                 named = {runner.gradients[at]: got for at, got in zip(runner.wanted(leaves), found, strict=True)}
         return _double(named[self.quantity])
 
-    def _reference(self, change: _Change) -> Tensor:
-        inputs, grads = [*map(widen, change.inputs)], [*map(widen, change.grads)]
+    def _reference(self, change: _Change | None = None) -> Tensor:
+        inputs, grads = ([*map(widen, some)] for some in self._given(change))
         outputs, gradients = run_reference(self.runner.op, inputs, grads, self.known.used)
         named = dict(zip(quantities(self.runner.op), (*outputs, *gradients), strict=True))
         return _double(named[self.quantity])
@@ -99,13 +103,14 @@ def measured(runner: Runner, quantity: str, case: Case) -> list[str]:
         return []
     try:
         trial = _Trial(runner, replace(case, group=""), quantity)
-        changes = [*_wholes(runner.op, known, quantity)]
+        changes = [*_wholes(trial)]
         ignored = [change.words for change in changes if trial.ignores(change)]
         if len(ignored) == len(changes) > 1:
             return [f"nothing that goes in changes anything in {quantity}"]
         if ignored:
             return [f"{' and '.join(ignored)} {'changes' if len(ignored) == 1 else 'change'} nothing in {quantity}"]
-        return [*_slices(trial, known)][:1] or [*_shares(trial, known)][:1] or [*_places(trial, known)][:1]
+        looks = _numbers, partial(_strays, nowhere=True), _slices, _strays, _shares, _losses
+        return [*islice(chain.from_iterable(look(trial) for look in looks), 1)]
     except Exception:  # what raises for other numbers is no reason: nothing is said
         return []
 
@@ -129,39 +134,40 @@ def _moved(value: Tensor, place: Any = ...) -> Tensor:
     return moved
 
 
-def _with(known: Expected, words: str, at: int, value: Any) -> _Change:
-    inputs = (*known.inputs[:at], value, *known.inputs[at + 1 :])
-    return _Change(words, inputs, known.grads)
-
-
-def _tensors(op: Op, known: Expected) -> Iterator[tuple[int, str, Tensor]]:
-    for at, (argument, value) in enumerate(zip(op.signature.inputs, known.inputs, strict=True)):
+def _tensors(trial: _Trial) -> Iterator[tuple[int, str, Tensor]]:
+    """Yield what goes in and has a gradient, or is one: which one, its name, and its value."""
+    op, known = trial.runner.op, trial.known
+    names = [argument.name for argument in op.signature.inputs]
+    names += [f"d_{result.name}" for result in op.signature.results if trial.quantity.startswith("d_")]
+    for at, (name, value) in enumerate(zip(names, (*known.inputs, *known.grads), strict=False)):
         if isinstance(value, Tensor) and differentiable(value) and value.numel():
-            yield at, argument.name, value
+            yield at, name, value
 
 
-def _wholes(op: Op, known: Expected, quantity: str) -> Iterator[_Change]:
+def _wholes(trial: _Trial) -> Iterator[_Change]:
     """Change one of all that goes in: an input, a number, an incoming gradient."""
-    for at, name, value in _tensors(op, known):
-        yield _with(known, name, at, _moved(value))
-    for at, (argument, value) in enumerate(zip(op.signature.inputs, known.inputs, strict=True)):
+    for at, name, value in _tensors(trial):
+        yield _Change(name, at, _moved(value))
+    for at, (argument, value) in enumerate(zip(trial.runner.op.signature.inputs, trial.known.inputs, strict=True)):
         if isinstance(value, float):
-            yield _with(known, argument.name, at, value + 0.5)
-    for at, (result, grad) in enumerate(zip(op.signature.results, known.grads, strict=True)):
-        if quantity.startswith("d_") and differentiable(grad) and grad.numel():
-            grads = (*known.grads[:at], _moved(grad), *known.grads[at + 1 :])
-            yield _Change(f"d_{result.name}", known.inputs, grads)
+            yield _Change(argument.name, at, value + 0.5)
 
 
-def _slices(trial: _Trial, known: Expected) -> Iterator[str]:
+def _numbers(trial: _Trial) -> Iterator[str]:
+    """Say which numbers count where they decide between two ways alone, and not within one."""
+    for at, (argument, value) in enumerate(zip(trial.runner.op.signature.inputs, trial.known.inputs, strict=True)):
+        if isinstance(value, float) and value and trial.ignores(_Change("", at, value * (1 + _STEP))):
+            yield f"a little more of {argument.name} changes nothing in {trial.quantity}"
+
+
+def _slices(trial: _Trial) -> Iterator[str]:
     """Say which rows or columns at an end of an input change nothing."""
-    op = trial.runner.op
-    for at, name, value in _tensors(op, known):
+    for at, name, value in _tensors(trial):
         for axis, extent in enumerate(value.shape):
 
             def ignored(index: int, at: int = at, value: Tensor = value, axis: int = axis) -> bool:
                 place = (*[slice(None)] * axis, index)
-                return trial.ignores(_with(known, "", at, _moved(value, place)))
+                return trial.ignores(_Change("", at, _moved(value, place)))
 
             if extent < 2:
                 continue
@@ -171,7 +177,7 @@ def _slices(trial: _Trial, known: Expected) -> Iterator[str]:
                 first = extent - 1
                 while first > max(1, extent - _FAR) and ignored(first - 1):
                     first -= 1
-                letter = _letter(op, name, axis) or str(extent)
+                letter = _letter(trial.runner.op, name, axis) or str(extent)
                 spot = f"{letter}-1" if first == extent - 1 else f"{first}:"
                 yield f"{name}[{before}{spot}{after}] changes nothing in {trial.quantity}"
             elif ignored(0):
@@ -180,17 +186,17 @@ def _slices(trial: _Trial, known: Expected) -> Iterator[str]:
 
 def _letter(op: Op, name: str, axis: int) -> str:
     """Return what the op calls an extent of a tensor; nothing where it has no letter."""
-    shape = op.shapes.get(name)
+    shape = op.shapes.get(name) or op.shapes.get(name.removeprefix("d_"))
     words = shape.split() if isinstance(shape, str) else []
     return words[axis] if axis < len(words) and words[axis].isidentifier() else ""
 
 
-def _shares(trial: _Trial, known: Expected) -> Iterator[str]:
+def _shares(trial: _Trial) -> Iterator[str]:
     """Say which inputs count another number of times than they should; where all do it is no matter of one of them."""
     counted = {}
-    for change in _wholes(trial.runner.op, known, trial.quantity):
+    for change in _wholes(trial):
         kernel, reference = trial.answers(change)
-        clear = reference.abs() > 0.05 * _most(reference)
+        clear = reference.abs() > _CLEAR * _most(reference)
         if kernel.shape != reference.shape or not clear.any():
             continue
         shares = (kernel / reference)[clear]
@@ -202,31 +208,61 @@ def _shares(trial: _Trial, known: Expected) -> Iterator[str]:
 
 
 def _share(shares: Tensor) -> str:
-    """`-1 times`, `1/2 times`; empty where it counts as it should, or by no such number."""
-    if shares.is_complex():
-        return ""
-    numbers = {
-        f"{sign}{part}{times}": float(f"{sign}1") * (times if not part else 1 / times)
-        for times in _TIMES
-        for part in ("", "1/")
-        for sign in ("", "-")
-    }
-    near = [words for words, number in numbers.items() if (shares - number).abs().max() < _NEAR * abs(number)]
-    return f"{near[0]} times" if near and near[0] != "1" else ""
+    """`-1 times`, `0.5 times`; empty where it counts as it should, or by no one number."""
+    share = 1.0 if shares.is_complex() else shares.mean().item()
+    is_one = bool((shares - share).abs().max() < _NEAR * abs(share)) and abs(share - 1) > _NEAR
+    return f"{share:.3g} times" if is_one else ""
 
 
-def _places(trial: _Trial, known: Expected) -> Iterator[str]:
-    """Say where one element of an input arrives that should arrive elsewhere."""
-    for at, name, value in _tensors(trial.runner.op, known):
-        spot = tuple(min(1 + axis, extent - 1) for axis, extent in enumerate(value.shape))
-        kernel, reference = trial.answers(_with(known, "", at, _moved(value, spot)))
-        if kernel.shape != reference.shape or not _most(reference):
+def _arrivals(trial: _Trial, far: bool) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:
+    """Change one element of all that goes in: its name, and where the kernel answers, where the reference does, and that alone.
+
+    `far` others than that near the beginning, too: the first and the last one.
+    """
+    for at, name, value in _tensors(trial):
+        near = tuple(min(1 + axis, extent - 1) for axis, extent in enumerate(value.shape))
+        ends = [(0,) * value.dim(), tuple(extent - 1 for extent in value.shape)] * far
+        for spot in dict.fromkeys([near, *ends]):
+            kernel, reference = trial.answers(_Change("", at, _moved(value, spot)))
+            if kernel.shape == reference.shape and kernel.numel():
+                got, most = kernel.abs() > _ROUNDING * _most(kernel), _most(reference)
+                lost = (reference.abs() > _CLEAR * most) & (kernel.abs() < _ROUNDING * reference.abs())
+                yield f"{name}{[*spot]}", got, reference.abs() > _NOTHING * most, lost
+
+
+def _strays(trial: _Trial, nowhere: bool = False) -> Iterator[str]:
+    """Say where one element of what goes in arrives and should not; of those alone that should arrive `nowhere`."""
+    for words, got, want, lost in _arrivals(trial, far=True):
+        if bool((got & ~want).any()) and not (nowhere and want.any()):
+            more = f"and not {_first(trial.quantity, lost)}" if lost.any() else "too" if want.any() else ""
+            more = more or "and should change nothing"
+            yield f"{words} changes {_first(trial.quantity, got & ~want)}, {more}"
+
+
+def _losses(trial: _Trial) -> Iterator[str]:
+    """Say where one element of what goes in does not arrive."""
+    for words, _, _, lost in _arrivals(trial, far=False):
+        if lost.any():
+            yield f"{words} does not change {_first(trial.quantity, lost)}"
+
+
+def by_values(runner: Runner, quantity: str, case: Case) -> list[str]:
+    """Say of which numbers in an input a quantity of its shape is wrong, where some limit parts them from those of which it is right."""
+    wrong = runner.run(case).wrong[quantity].wrong
+    for argument, value in zip(runner.op.signature.inputs, expect(runner.op, case).inputs, strict=True):
+        if wrong is None or not (
+            isinstance(value, Tensor) and value.shape == wrong.shape and value.is_floating_point()
+        ):
             continue
-        got, want = kernel.abs() > _ROUNDING * _most(kernel), reference.abs() > _NOTHING * _most(reference)
-        if got.any() and bool((got & ~want).any()) and want.sum() < want.numel():
-            words = f"{name}{[*spot]}"
-            also = "too" if bool((got & want).any()) else f"and not {_first(trial.quantity, want)}"
-            yield f"{words} changes {_first(trial.quantity, got & ~want)}, {also}"
+        for words, numbers in ((argument.name, value), (f"|{argument.name}|", value.abs())):
+            bad, good = numbers[wrong], numbers[~wrong]
+            if min(bad.numel(), good.numel()) < _TELLING:
+                continue
+            if bad.min() > good.max():
+                return [f"wrong where {words} >= {bad.min():.3g}, right where {words} <= {good.max():.3g}"]
+            if bad.max() < good.min():
+                return [f"wrong where {words} <= {bad.max():.3g}, right where {words} >= {good.min():.3g}"]
+    return []
 
 
 def _first(name: str, places: Tensor) -> str:

@@ -15,17 +15,15 @@ from ..run.cases.tried import size_cases
 from ..workers.worker import Modes
 from .report import Finding
 from .runner import (
-    ADDRESS,
     DETERMINISTIC,
     NEVER_BACK,
     Call,
     CaseResult,
+    Handler,
     Matrix,
     Part,
     Runner,
     fill,
-    handlers,
-    put_back,
     settings,
 )
 
@@ -33,6 +31,7 @@ COLUMN = "called twice"
 #: Calls after which memory that is never given back shows, and the least of each: smaller pieces are Python's own.
 _CALLS, _LEAST = 4, 4096
 _THREADS = "calls set the number of threads of the whole process to {}: others get it, too"
+_SIGNALS = "sigaction or std::signal in the text: neither Python nor torch hears of such a signal any more"
 _KEPT = "something is kept between calls: a static buffer, a cached tensor, a global"
 
 
@@ -56,53 +55,31 @@ def purity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
     again = [Case("", size, dtype) for size in sizes for dtype in dtypes_of(runner.op)]
     again = [case for case in again if runner.run(case).came_back]
     for case in again:
-        for finding in [
-            *_repeated(runner, case, matrix),
-            *_interleaved(runner, case, matrix),
-            *_in_place(runner, case),
-        ]:
+        found = *_repeated(runner, case, matrix), *_interleaved(runner, case, matrix), *_in_place(runner, case)
+        for finding in found:
             findings.setdefault((finding.quantity, COLUMN), finding)
-    left = [*_settings(runner, ran[-1]), *_deterministic(runner, ran[-1]), *_handlers(runner, ran[-1])] if ran else []
-    for finding in [*left, *_reseeds(runner, again), *_leak(runner)] if ran else []:
+    for finding in [*_settings(runner, ran[-1]), *_reseeds(runner, again), *_leak(runner)] if ran else []:
         findings.setdefault((finding.quantity, finding.text), finding)
     notes = [_THREADS.format(torch.get_num_threads())] if torch.get_num_threads() != 1 else []  # as `laboratory` has it
     return Part(len(ran) + 3 * len(again), list(findings.values()), [] if ran else [NEVER_BACK], tuple(notes))
 
 
 def _settings(runner: Runner, case: Case) -> list[Finding]:
-    """Compare the settings of the process with those before the first call, and bring them back."""
+    """Compare what a call must leave as it is with what it was before the first one, and bring it back."""
     changed = {name: (now, was) for (name, now), was in zip(settings().items(), runner.settings.values(), strict=True)}
     torch.set_grad_enabled(bool(runner.settings["whether torch records gradients"]))
     torch.set_float32_matmul_precision(str(runner.settings["the precision of float32 products"]))
     torch.set_flush_denormal(False)
+    replace(Modes.here(), deterministic=DETERMINISTIC).apply()
     text = "calls leave {} changed for all that is computed afterwards: {}, before {}"
-    return [
-        runner.finding("purity", "forward", text.format(name, now, was), case)
-        for name, (now, was) in changed.items()
-        if now != was
-    ]
-
-
-def _deterministic(runner: Runner, case: Case) -> list[Finding]:
-    """Compare what torch demands of algorithms with what a check has it demand, and bring it back."""
-    modes = Modes.here()
-    if modes.deterministic == DETERMINISTIC:
-        return []
-    replace(modes, deterministic=DETERMINISTIC).apply()
-    demands, only_warns, _ = modes.deterministic
-    now = "refuses the others" if demands and not only_warns else "warns of the others" if demands else "takes any"
-    text = f"calls set whether all of torch takes deterministic algorithms alone, and leave it so: it {now} now"
-    return [runner.finding("purity", "forward", text, case)]
-
-
-def _handlers(runner: Runner, case: Case) -> list[Finding]:
-    """Compare what the process does at signals with what it did before the first call, and bring it back."""
-    changed = [name for name, now in handlers().items() if now[:ADDRESS] != runner.handlers[name][:ADDRESS]]
-    for name in changed:
-        put_back(name, runner.handlers[name])
-    text = "calls change what the whole process does at {}, and leave it so: what it did before no longer happens"
-    advice = "sigaction or std::signal in the text: neither Python nor torch hears of such a signal any more"
-    return [runner.finding("purity", "forward", text.format(name), case, advice) for name in changed]
+    found = []
+    for name, (now, was) in changed.items():
+        if now != was:
+            advice = [_SIGNALS] if isinstance(was, Handler) else []
+            found.append(runner.finding("purity", "forward", text.format(name, now, was), case, *advice))
+            if isinstance(was, Handler):
+                was.put_back()
+    return found
 
 
 def _reseeds(runner: Runner, cases: Sequence[Case]) -> list[Finding]:
@@ -226,10 +203,9 @@ def _interleaved(runner: Runner, case: Case, matrix: Matrix) -> list[Finding]:
     plain = runner.run(case)
     for quantity, mismatch in later.wrong.items():
         if quantity not in plain.wrong:
+            of_forward = quantity in runner.outputs
             when = (
-                "after the kernel was called once more"
-                if quantity in runner.outputs
-                else "when forward ran once more before backward"
+                "after the kernel was called once more" if of_forward else "when forward ran once more before backward"
             )
             findings.append(_finding(runner, quantity, f"{mismatch.text}, {when}", case))
     for name, gradient, copy in zip(runner.gradients, gradients, kept, strict=False):

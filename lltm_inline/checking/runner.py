@@ -8,6 +8,7 @@ import math
 import os
 import re
 import signal
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -77,7 +78,8 @@ STRUCTURAL = ("count", "no tensor", "shape", "dtype")
 #: Whether torch demands deterministic algorithms during a check, whether it only warns, and whether it fills memory with NaN.
 DETERMINISTIC = (True, True, True)
 #: Bytes of a `struct sigaction`, and more; it begins with the address of the handler.
-_SIGACTION, ADDRESS = 256, 8
+_SIGACTION, _ADDRESS = 256, 8
+_ALGORITHMS = "which algorithms torch takes"
 
 
 #: For each output and gradient and each column of cases what was found.
@@ -203,27 +205,39 @@ def settings() -> dict[str, object]:
         "the precision of float32 products": torch.get_float32_matmul_precision(),
         "the locale": locale.setlocale(locale.LC_ALL),
         "the working directory": os.getcwd(),
+        _ALGORITHMS: _taken(Modes.here().deterministic),
+        **{f"what the process does at {one.signal}": one for one in Handler.of_all()},
     }
 
 
-def handlers() -> dict[str, bytes]:
-    """Read what the process does at each signal, as the C library keeps it: a text may change it where Python does not see it.
-
-    Example:
-        >>> "SIGINT" in handlers()
-        True
-    """
-    found, sigaction = {}, ctypes.CDLL(None).sigaction
-    for one in sorted(signal.valid_signals() & set(signal.Signals)):
-        told = ctypes.create_string_buffer(_SIGACTION)
-        if one not in (signal.SIGKILL, signal.SIGSTOP) and sigaction(one, None, told) == 0:
-            found[one.name] = told.raw
-    return found
+def _taken(deterministic: tuple[bool, bool, bool]) -> str:
+    """Say which algorithms torch takes where it is demanded that they are deterministic, or not."""
+    demands, only_warns, _ = deterministic
+    return f"deterministic ones, and {'warns of' if only_warns else 'refuses'} the others" if demands else "any"
 
 
-def put_back(name: str, handler: bytes) -> None:
-    """Have the process do at a signal what it did when `handlers` was called."""
-    ctypes.CDLL(None).sigaction(signal.Signals[name], handler, None)
+@dataclass(frozen=True)
+class Handler:
+    """What the process does at a signal, as the C library keeps it: a text may change it where Python does not see it."""
+
+    signal: str
+    address: int
+    whole: bytes = field(compare=False)
+
+    @classmethod
+    def of_all(cls) -> Iterator[Handler]:
+        """Read those of all signals that can have one."""
+        for one in sorted(signal.valid_signals() & set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}):
+            told = ctypes.create_string_buffer(_SIGACTION)
+            if ctypes.CDLL(None).sigaction(one, None, told) == 0:
+                yield cls(one.name, int.from_bytes(told.raw[:_ADDRESS], sys.byteorder), told.raw)
+
+    def __str__(self) -> str:
+        return {0: "what the system does", 1: "nothing"}.get(self.address, f"the function at {self.address:#x}")
+
+    def put_back(self) -> None:
+        """Have the process do that at the signal again."""
+        ctypes.CDLL(None).sigaction(signal.Signals[self.signal], self.whole, None)
 
 
 def _traps() -> str:
@@ -291,7 +305,7 @@ class Runner:
         self.gradients = [f"d_{tensor.name}" for tensor in self.op.gradients]
         self.changed = {argument.name: argument.alias for argument in self.op.signature.changed}
         self.threads = torch.get_num_threads()
-        self.settings, self.handlers = settings(), handlers()
+        self.settings = settings() | {_ALGORITHMS: _taken(DETERMINISTIC)}
         #: Cases for which the memory was not enough.
         self.exhausted: list[Case] = []
         #: Of reference, kernel and its backward, the largest case so far.
@@ -339,7 +353,22 @@ class Runner:
         return result
 
     def begin(self, case: Case, result: CaseResult) -> Call | None:
-        """Lay out the inputs of a case; None when the reference refuses it, or the memory is not enough for less."""
+        """Lay out the inputs of a case; None when it is skipped, see `expected`."""
+        expected = self.expected(case, result)
+        if expected is None:
+            return None
+        placed: dict[str, Placed] = {}
+
+        def put(name: str, value: Tensor, layout: str) -> Tensor:
+            placed[name] = place(value, layout, self.device)
+            return placed[name].tensor.detach()
+
+        with _mode(case):  # of inference mode the tensors are, too
+            leaves = self.leaves(case, expected.inputs, put)
+        return Call(case, expected, placed, leaves)
+
+    def expected(self, case: Case, result: CaseResult) -> Expected | None:
+        """Return what a case should give; None, with the reason, when the reference refuses it, or the memory is not enough for less."""
         result.skipped = self.untried(case) or self.takes_too_long(case)
         if result.skipped:
             return None
@@ -358,15 +387,7 @@ class Runner:
                 why = "the reference would take too long"
             result.skipped = f"{case.describe(self.op)}: {why} ({one_line(error)})"
             return None
-        placed: dict[str, Placed] = {}
-
-        def put(name: str, value: Tensor, layout: str) -> Tensor:
-            placed[name] = place(value, layout, self.device)
-            return placed[name].tensor.detach()
-
-        with _mode(case):  # of inference mode the tensors are, too
-            leaves = self.leaves(case, expected.inputs, put)
-        return Call(case, expected, placed, leaves)
+        return expected
 
     def leaves(self, case: Case, inputs: Sequence[Any], put: Callable[[str, Tensor, str], Tensor]) -> list[Any]:
         """Lay out inputs as a case wants them, those that want a gradient ready for it.
@@ -616,7 +637,7 @@ class Runner:
                         result.impure.append(
                             (output.name, f"{output.name} is not the input {given} itself: return that")
                         )
-                elif shares and not self._reference_aliases(call, index):
+                elif shares and not self._reference_shares(call, index):
                     text = f"{output.name} shares its memory with the input {given}: return a new tensor"
                     result.impure.append((output.name, text))
         self._shared(call, result)
@@ -644,18 +665,15 @@ class Runner:
         if told and not self._reference_shares(call):
             result.impure += told
 
-    def _reference_shares(self, call: Call) -> bool:
-        """Tell whether the reference does the like: gives views, or one tensor twice."""
+    def _reference_shares(self, call: Call, index: int | None = None) -> bool:
+        """Tell whether the reference does the like: gives views, or one tensor twice; of one result, whether it is part of an input."""
         inputs = leaves_of(self.op, call.expected.inputs)
         with seeded():
-            outputs = [one for one in as_tuple(self.op.reference(*inputs)) if isinstance(one, Tensor)]
-        return len({*map(_memory, outputs)}) < len(outputs) or any(map(torch._debug_has_internal_overlap, outputs))
-
-    def _reference_aliases(self, call: Call, index: int) -> bool:
-        inputs = leaves_of(self.op, call.expected.inputs)
-        with seeded():
-            output = as_tuple(self.op.reference(*inputs))[index]
-        return any(isinstance(v, Tensor) and _memory(v) == _memory(output) for v in inputs)
+            outputs = as_tuple(self.op.reference(*inputs))
+        if index is not None:
+            return any(isinstance(v, Tensor) and _memory(v) == _memory(outputs[index]) for v in inputs)
+        made = [one for one in outputs if isinstance(one, Tensor)]
+        return len({*map(_memory, made)}) < len(made) or any(map(torch._debug_has_internal_overlap, made))
 
 
 def _memory(tensor: Tensor) -> int:

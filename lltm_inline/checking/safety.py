@@ -20,8 +20,7 @@ from torch import Tensor
 from ..base.device import DEVICES
 from ..errors import LltmInlineError
 from ..model.registry import Op
-from ..run.cases.case import Case, Size, dtypes_of, edge_axis, prime_size, with_extent
-from ..run.cases.expectation import expect
+from ..run.cases.case import Case, Size, dtypes_of, edge_axis, prime_size, small_size, with_extent
 from ..run.cases.tolerance import tolerance
 from ..run.cases.tried import size_cases
 from ..workers import steps
@@ -35,8 +34,11 @@ _ALIGNMENT = 64
 _EDGES = (128, 129)
 #: Extents tried when the smallest size is looked for at which a kernel dies.
 _LADDER = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 127, 128, 129, 257, 513)
-#: The kind of finding after which larger sizes are still tried.
-_UNWRITTEN = "unwritten"
+#: The kinds of findings about results; after the first larger sizes are still tried. And what is said of elements, with the advice.
+_UNWRITTEN, _BESIDE = "unwritten", "beside"
+_NEVER_WRITTEN = "never written", "fresh memory holds whatever was there before: write every element"
+_WITH_BESIDE = "computed with memory beside a tensor: past its end or before its start", ""
+_WITH_UNWRITTEN = "computed with memory that was never written", ""
 _BITS = {
     torch.float64: torch.int64,
     torch.float32: torch.int32,
@@ -92,7 +94,7 @@ def safety_cases(op: Op, sizes: Sequence[Size] | None = None) -> list[Case]:
     both = dtypes_of(op)
     if sizes is None:
         primes = prime_size(op)
-        small = op.check_size or tuple(2 + i % 2 for i in range(len(primes)))
+        small = small_size(op)
         edge = edge_axis(op, small)
         chosen = [(1,) * len(primes), primes, _without_slack(op, small)]
         chosen += [with_extent(small, edge, extent) for extent in _EDGES]
@@ -105,8 +107,7 @@ def safety_cases(op: Op, sizes: Sequence[Size] | None = None) -> list[Case]:
 
 def flush_cases(op: Op) -> list[Case]:
     """List plain cases in which as many tensors as possible end where their memory ends, so that a step too far faults."""
-    primes = prime_size(op)
-    size = _without_slack(op, op.check_size or tuple(2 + i % 2 for i in range(len(primes))))
+    size = _without_slack(op, small_size(op))
     return [Case("", size, dtype) for dtype in dtypes_of(op)]
 
 
@@ -170,13 +171,10 @@ def replay(runner: Runner, cases: Sequence[Case], guard: Guard | None = None, *,
     findings: dict[tuple[str, str], Finding] = {}
     count, skipped = 0, []
     for number, case in enumerate(cases):
-        if reason := runner.untried(case) or runner.takes_too_long(case):
-            skipped.append(reason)
-            continue
-        try:
-            expected = expect(runner.op, case)  # before the guard: the reference has its own memory
-        except Exception as error:
-            skipped.append(f"{case.describe(runner.op)}: the reference refuses it ({one_line(error)})")
+        result = CaseResult()
+        expected = runner.expected(case, result)  # before the guard: the reference has its own memory
+        if expected is None:
+            skipped.append(result.skipped)
             continue
         leaves = came_back = False
         # Many elements are for the threads; what they miss at the start, few elements show.
@@ -249,27 +247,17 @@ def _look_at(trial: Trial, name: str) -> Iterator[tuple[str, str, str]]:
         return
     fresh, beside = (_word(pattern, dtype) for pattern in PATTERNS[dtype])
     mask = ~_word(_QUIET[dtype], dtype)
-    for kind, same, what, advice in (
-        (
-            _UNWRITTEN,
-            bits == fresh,
-            "never written",
-            "fresh memory holds whatever was there before: write every element",
-        ),
-        (
-            "beside",
-            bits & mask == beside & mask,
-            "computed with memory beside a tensor: past its end or before its start",
-            "",
-        ),
-        (_UNWRITTEN, bits & mask == fresh & mask, "computed with memory that was never written", ""),
+    for kind, same, (what, advice) in (
+        (_UNWRITTEN, bits == fresh, _NEVER_WRITTEN),
+        (_BESIDE, bits & mask == beside & mask, _WITH_BESIDE),
+        (_UNWRITTEN, bits & mask == fresh & mask, _WITH_UNWRITTEN),
     ):
         elements = (same.any(dim=-1) if got.is_complex() else same) & ~want.isnan()
         if elements.any():
             yield kind, _left_text(name, elements, what), advice
     text = _unlike_ordinary(trial, name)
     if text:
-        yield "beside", text, ""
+        yield _BESIDE, text, ""
 
 
 def _left_text(name: str, left: Tensor, what: str) -> str:

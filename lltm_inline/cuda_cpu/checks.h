@@ -437,6 +437,16 @@ struct AssumptionFault {
   SourcePlace place, assumed_at;
   const TypeName* type;
 };
+constexpr const char* kAlign = ". Let what lies before it take a multiple of so many bytes";
+
+// End the launch with what a check of the compiler's own has seen in a kernel.
+template <class F>
+CUDA_CPU_PLAIN void fail_at(const SourcePlace& where, const F& told) {
+  Lane* const self = lane;
+  if (!self) return;
+  lane = nullptr;
+  self->block->fail(told(" at line " + place(where.file, where.line)), self);
+}
 
 }  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
@@ -500,40 +510,33 @@ CUDA_CPU_HOOK_ void __sanitizer_cov_trace_pc() {
 }
 
 // The atomics of the host, of reference counts for instance.
-#define CUDA_CPU_HOST_ATOMIC_(bits)                                                                                  \
-  CUDA_CPU_HOOK_ uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t* a, int) {                  \
-    return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                                                     \
-  }                                                                                                                  \
-  CUDA_CPU_HOOK_ void __tsan_atomic##bits##_store(volatile uint##bits##_t* a, uint##bits##_t v, int) {               \
-    __atomic_store_n(a, v, __ATOMIC_SEQ_CST);                                                                        \
-  }                                                                                                                  \
-  CUDA_CPU_HOOK_ uint##bits##_t __tsan_atomic##bits##_exchange(volatile uint##bits##_t* a, uint##bits##_t v, int) {  \
-    return __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST);                                                              \
-  }                                                                                                                  \
-  CUDA_CPU_HOOK_ uint##bits##_t __tsan_atomic##bits##_fetch_add(volatile uint##bits##_t* a, uint##bits##_t v, int) { \
-    return __atomic_fetch_add(a, v, __ATOMIC_SEQ_CST);                                                               \
-  }                                                                                                                  \
-  CUDA_CPU_HOOK_ uint##bits##_t __tsan_atomic##bits##_fetch_sub(volatile uint##bits##_t* a, uint##bits##_t v, int) { \
-    return __atomic_fetch_sub(a, v, __ATOMIC_SEQ_CST);                                                               \
-  }                                                                                                                  \
-  CUDA_CPU_HOOK_ uint##bits##_t __tsan_atomic##bits##_fetch_and(volatile uint##bits##_t* a, uint##bits##_t v, int) { \
-    return __atomic_fetch_and(a, v, __ATOMIC_SEQ_CST);                                                               \
-  }                                                                                                                  \
-  CUDA_CPU_HOOK_ uint##bits##_t __tsan_atomic##bits##_fetch_or(volatile uint##bits##_t* a, uint##bits##_t v, int) {  \
-    return __atomic_fetch_or(a, v, __ATOMIC_SEQ_CST);                                                                \
-  }                                                                                                                  \
-  CUDA_CPU_HOOK_ int __tsan_atomic##bits##_compare_exchange_strong(                                                  \
-      volatile uint##bits##_t* a, uint##bits##_t* c, uint##bits##_t v, int, int) {                                   \
-    return __atomic_compare_exchange_n(a, c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                          \
-  }                                                                                                                  \
-  CUDA_CPU_HOOK_ uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(                                          \
-      volatile uint##bits##_t* a, uint##bits##_t c, uint##bits##_t v, int, int) {                                    \
-    __atomic_compare_exchange_n(a, &c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                \
-    return c;                                                                                                        \
-  }                                                                                                                  \
-  CUDA_CPU_HOOK_ int __tsan_atomic##bits##_compare_exchange_weak(                                                    \
-      volatile uint##bits##_t* a, uint##bits##_t* c, uint##bits##_t v, int, int) {                                   \
-    return __atomic_compare_exchange_n(a, c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                          \
+#define CUDA_CPU_HOST_CHANGE_(bits, name, change)                                                                 \
+  CUDA_CPU_HOOK_ uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t* a, uint##bits##_t v, int) { \
+    return change(a, v, __ATOMIC_SEQ_CST);                                                                        \
+  }
+#define CUDA_CPU_HOST_EXCHANGE_(bits, name)                                                 \
+  CUDA_CPU_HOOK_ int __tsan_atomic##bits##_compare_exchange_##name(                         \
+      volatile uint##bits##_t* a, uint##bits##_t* c, uint##bits##_t v, int, int) {          \
+    return __atomic_compare_exchange_n(a, c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+  }
+#define CUDA_CPU_HOST_ATOMIC_(bits)                                                                    \
+  CUDA_CPU_HOOK_ uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t* a, int) {    \
+    return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                                       \
+  }                                                                                                    \
+  CUDA_CPU_HOOK_ void __tsan_atomic##bits##_store(volatile uint##bits##_t* a, uint##bits##_t v, int) { \
+    __atomic_store_n(a, v, __ATOMIC_SEQ_CST);                                                          \
+  }                                                                                                    \
+  CUDA_CPU_HOST_CHANGE_(bits, exchange, __atomic_exchange_n)                                           \
+  CUDA_CPU_HOST_CHANGE_(bits, fetch_add, __atomic_fetch_add)                                           \
+  CUDA_CPU_HOST_CHANGE_(bits, fetch_sub, __atomic_fetch_sub)                                           \
+  CUDA_CPU_HOST_CHANGE_(bits, fetch_and, __atomic_fetch_and)                                           \
+  CUDA_CPU_HOST_CHANGE_(bits, fetch_or, __atomic_fetch_or)                                             \
+  CUDA_CPU_HOST_EXCHANGE_(bits, strong)                                                                \
+  CUDA_CPU_HOST_EXCHANGE_(bits, weak)                                                                  \
+  CUDA_CPU_HOOK_ uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(                            \
+      volatile uint##bits##_t* a, uint##bits##_t c, uint##bits##_t v, int, int) {                      \
+    __atomic_compare_exchange_n(a, &c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                  \
+    return c;                                                                                          \
   }
 CUDA_CPU_HOST_ATOMIC_(8)
 CUDA_CPU_HOST_ATOMIC_(16)
@@ -544,26 +547,20 @@ CUDA_CPU_HOOK_ void __tsan_atomic_thread_fence(int) {
 }
 
 CUDA_CPU_HOOK_ void __ubsan_handle_out_of_bounds(cuda_cpu::IndexFault* fault, unsigned long index) {
-  cuda_cpu::Lane* const self = cuda_cpu::lane;
-  if (!self) return;
-  cuda_cpu::lane = nullptr;
-  const std::string what = "out of bounds: index " + std::to_string(long(index)) + " at line " +
-                           cuda_cpu::place(fault->place.file, fault->place.line) + ", in " +
-                           cuda_cpu::name_of_array(fault->place.file, fault->place.line) + "an array of type " +
-                           fault->array->name + ". Compare the index with the size before it is used";
-  self->block->fail(what, self);
+  cuda_cpu::fail_at(fault->place, [&](const std::string& line) {
+    return "out of bounds: index " + std::to_string(long(index)) + line + ", in " +
+           cuda_cpu::name_of_array(fault->place.file, fault->place.line) + "an array of type " + fault->array->name +
+           ". Compare the index with the size before it is used";
+  });
 }
 
 // Of __builtin_assume_aligned; only clang calls it.
 CUDA_CPU_HOOK_ void __ubsan_handle_alignment_assumption(
     cuda_cpu::AssumptionFault* fault, unsigned long, unsigned long alignment, unsigned long) {
-  cuda_cpu::Lane* const self = cuda_cpu::lane;
-  if (!self) return;
-  cuda_cpu::lane = nullptr;
-  const std::string what = "misaligned: a pointer at line " + cuda_cpu::place(fault->place.file, fault->place.line) +
-                           " is taken to be a multiple of " + std::to_string(alignment) +
-                           ", and is not. Let what lies before it take a multiple of so many bytes";
-  self->block->fail(what, self);
+  cuda_cpu::fail_at(fault->place, [&](const std::string& line) {
+    return "misaligned: a pointer" + line + " is taken to be a multiple of " + std::to_string(alignment) + ", and is not" +
+           cuda_cpu::kAlign;
+  });
 }
 
 // Of a function that ends without a return; the compiler goes on to what lies behind it, so nothing may be thrown.
@@ -573,13 +570,10 @@ CUDA_CPU_HOOK_ void __ubsan_handle_missing_return(cuda_cpu::SourcePlace* place) 
 }
 
 CUDA_CPU_HOOK_ void __ubsan_handle_type_mismatch_v1(cuda_cpu::TypeFault* fault, unsigned long address) {
-  cuda_cpu::Lane* const self = cuda_cpu::lane;
-  if (!self || address < 4096) return;
-  cuda_cpu::lane = nullptr;
-  const std::string what = "misaligned: " + std::string(fault->type->name) + " at line " +
-                           cuda_cpu::place(fault->place.file, fault->place.line) + " needs an address that is a multiple of " +
-                           std::to_string(1 << fault->log_alignment) +
-                           ". Let what lies before it take a multiple of so many bytes";
-  self->block->fail(what, self);
+  if (address < 4096) return;
+  cuda_cpu::fail_at(fault->place, [&](const std::string& line) {
+    return "misaligned: " + std::string(fault->type->name) + line + " needs an address that is a multiple of " +
+           std::to_string(1 << fault->log_alignment) + cuda_cpu::kAlign;
+  });
 }
 #endif

@@ -151,51 +151,39 @@ inline void* operator new[](size_t bytes, cuda_cpu::OnHeap) {
 CUDA_CPU_PLAIN static inline void __syncthreads(CUDA_CPU_LINE_) {
   cuda_cpu::wait_for_block(0, line);
 }
-CUDA_CPU_PLAIN static inline int __syncthreads_count(int predicate, CUDA_CPU_LINE_) {
-  cuda_cpu::wait_for_block(predicate, line);
-  return cuda_cpu::lane->block->count;
-}
-CUDA_CPU_PLAIN static inline int __syncthreads_and(int predicate, CUDA_CPU_LINE_) {
-  cuda_cpu::wait_for_block(predicate, line);
-  return cuda_cpu::lane->block->all;
-}
-CUDA_CPU_PLAIN static inline int __syncthreads_or(int predicate, CUDA_CPU_LINE_) {
-  cuda_cpu::wait_for_block(predicate, line);
-  return cuda_cpu::lane->block->any;
-}
+#define CUDA_CPU_VOTE_(name, result)                                     \
+  CUDA_CPU_PLAIN static inline int name(int predicate, CUDA_CPU_LINE_) { \
+    cuda_cpu::wait_for_block(predicate, line);                           \
+    return cuda_cpu::lane->block->result;                                \
+  }
+CUDA_CPU_VOTE_(__syncthreads_count, count)
+CUDA_CPU_VOTE_(__syncthreads_and, all)
+CUDA_CPU_VOTE_(__syncthreads_or, any)
+#undef CUDA_CPU_VOTE_
 CUDA_CPU_PLAIN static inline void __syncwarp(unsigned mask = 0xffffffffu, CUDA_CPU_LINE_) {
   cuda_cpu::lane->block->meet(cuda_cpu::Meeting::sync, mask, line);
 }
 
-template <class T>
-CUDA_CPU_PLAIN T __shfl_sync(unsigned mask, T value, int from, int width = 32, CUDA_CPU_LINE_) {
-  const int self = cuda_cpu::lane->in_warp();
-  return cuda_cpu::shuffle(mask, value, (self & ~(width - 1)) + (from & (width - 1)), line);
-}
-template <class T>
-CUDA_CPU_PLAIN T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32, CUDA_CPU_LINE_) {
-  const int self = cuda_cpu::lane->in_warp(), from = self - int(by);
-  return cuda_cpu::shuffle(mask, value, from >= (self & ~(width - 1)) ? from : self, line);
-}
-template <class T>
-CUDA_CPU_PLAIN T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32, CUDA_CPU_LINE_) {
-  const int self = cuda_cpu::lane->in_warp(), from = self + int(by);
-  return cuda_cpu::shuffle(mask, value, from < (self & ~(width - 1)) + width ? from : self, line);
-}
-template <class T>
-CUDA_CPU_PLAIN T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32, CUDA_CPU_LINE_) {
-  const int self = cuda_cpu::lane->in_warp(), from = self ^ with;
-  return cuda_cpu::shuffle(mask, value, from < (self & ~(width - 1)) + width ? from : self, line);
-}
-CUDA_CPU_PLAIN static inline unsigned __ballot_sync(unsigned mask, int predicate, CUDA_CPU_LINE_) {
-  return cuda_cpu::ballot(mask, predicate, line);
-}
-CUDA_CPU_PLAIN static inline int __any_sync(unsigned mask, int predicate, CUDA_CPU_LINE_) {
-  return cuda_cpu::ballot(mask, predicate, line) != 0;
-}
-CUDA_CPU_PLAIN static inline int __all_sync(unsigned mask, int predicate, CUDA_CPU_LINE_) {
-  return cuda_cpu::ballot(mask, predicate, line) == cuda_cpu::lane->group;
-}
+// From which lane the value comes: of `self`, in its part of `width` lanes that begins at `first`.
+#define CUDA_CPU_SHUFFLE_(name, T2, by, expression)                                      \
+  template <class T>                                                                     \
+  CUDA_CPU_PLAIN T name(unsigned mask, T value, T2 by, int width = 32, CUDA_CPU_LINE_) { \
+    const int self = cuda_cpu::lane->in_warp(), first = self & ~(width - 1);             \
+    return cuda_cpu::shuffle(mask, value, expression, line);                             \
+  }
+CUDA_CPU_SHUFFLE_(__shfl_sync, int, from, first + (from & (width - 1)))
+CUDA_CPU_SHUFFLE_(__shfl_up_sync, unsigned, by, self - int(by) >= first ? self - int(by) : self)
+CUDA_CPU_SHUFFLE_(__shfl_down_sync, unsigned, by, self + int(by) < first + width ? self + int(by) : self)
+CUDA_CPU_SHUFFLE_(__shfl_xor_sync, int, with, (self ^ with) < first + width ? self ^ with : self)
+#undef CUDA_CPU_SHUFFLE_
+#define CUDA_CPU_BALLOT_(T, name, test)                                               \
+  CUDA_CPU_PLAIN static inline T name(unsigned mask, int predicate, CUDA_CPU_LINE_) { \
+    return cuda_cpu::ballot(mask, predicate, line) test;                              \
+  }
+CUDA_CPU_BALLOT_(unsigned, __ballot_sync, )
+CUDA_CPU_BALLOT_(int, __any_sync, != 0)
+CUDA_CPU_BALLOT_(int, __all_sync, == cuda_cpu::lane->group)
+#undef CUDA_CPU_BALLOT_
 CUDA_CPU_PLAIN static inline unsigned __activemask(CUDA_CPU_LINE_) {
   cuda_cpu::lane->block->meet(cuda_cpu::Meeting::active, 0xffffffffu, line);
   return cuda_cpu::lane->group;
@@ -224,15 +212,9 @@ CUDA_CPU_REDUCE_(or, unsigned, a | b)
 CUDA_CPU_REDUCE_(xor, unsigned, a ^ b)
 #undef CUDA_CPU_REDUCE_
 
-static inline void __threadfence() {
-  cuda_cpu::fence();
-}
-static inline void __threadfence_block() {
-  cuda_cpu::fence();
-}
-static inline void __threadfence_system() {
-  cuda_cpu::fence();
-}
+CUDA_CPU_FUNCTION_(void, __threadfence, (), cuda_cpu::fence())
+CUDA_CPU_FUNCTION_(void, __threadfence_block, (), cuda_cpu::fence())
+CUDA_CPU_FUNCTION_(void, __threadfence_system, (), cuda_cpu::fence())
 
 namespace cuda_cpu {
 namespace CUDA_CPU_OURS {
@@ -244,15 +226,15 @@ constexpr T whole(T number) {
 }  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
 
-#define CUDA_CPU_ATOMIC_(name, expression)                                                                     \
+#define CUDA_CPU_ATOMIC_OF_(name, expression)                                                                  \
   template <class T>                                                                                           \
-  __attribute__((noinline)) CUDA_CPU_PLAIN T atomic##name(T* address, cuda_cpu::As<T> value) {                 \
-    return cuda_cpu::atomically(address, [=](T old) -> T { return expression; }, __builtin_return_address(0)); \
-  }                                                                                                            \
-  template <class T>                                                                                           \
-  __attribute__((noinline)) CUDA_CPU_PLAIN T atomic##name##_block(T* address, cuda_cpu::As<T> value) {         \
+  __attribute__((noinline)) CUDA_CPU_PLAIN T name(T* address, cuda_cpu::As<T> value) {                         \
     return cuda_cpu::atomically(address, [=](T old) -> T { return expression; }, __builtin_return_address(0)); \
   }
+#define CUDA_CPU_ATOMIC_(name, expression)      \
+  CUDA_CPU_ATOMIC_OF_(atomic##name, expression) \
+  CUDA_CPU_ATOMIC_OF_(atomic##name##_block, expression)
+CUDA_CPU_ATOMIC_OF_(gpuAtomicAdd, T(old + value))
 CUDA_CPU_ATOMIC_(Add, T(old + value))
 CUDA_CPU_ATOMIC_(Sub, T(old - value))
 CUDA_CPU_ATOMIC_(Exch, value)
@@ -264,47 +246,39 @@ CUDA_CPU_ATOMIC_(Xor, T(old ^ value))
 CUDA_CPU_ATOMIC_(Inc, old >= value ? T(0) : T(old + 1))
 CUDA_CPU_ATOMIC_(Dec, old == 0 || old > value ? value : T(old - 1))
 #undef CUDA_CPU_ATOMIC_
+#undef CUDA_CPU_ATOMIC_OF_
 template <class T>
 __attribute__((noinline)) CUDA_CPU_PLAIN T atomicCAS(T* address, cuda_cpu::As<T> compare, cuda_cpu::As<T> value) {
   return cuda_cpu::atomically(
       address, [=](T old) -> T { return old == compare ? value : old; }, __builtin_return_address(0), true);
 }
-template <class T>
-__attribute__((noinline)) CUDA_CPU_PLAIN T gpuAtomicAdd(T* address, cuda_cpu::As<T> value) {
-  return cuda_cpu::atomically(address, [=](T old) -> T { return T(old + value); }, __builtin_return_address(0));
-}
 
 // Loads and stores with a hint for the caches.
-template <class T>
-__attribute__((always_inline)) inline T __ldg(const T* address) {
-  return *address;
-}
-template <class T>
-__attribute__((always_inline)) inline T __ldcg(const T* address) {
-  return *address;
-}
-template <class T>
-__attribute__((always_inline)) inline T __ldcs(const T* address) {
-  return *address;
-}
+#define CUDA_CPU_LOAD_(name)                                       \
+  template <class T>                                               \
+  __attribute__((always_inline)) inline T name(const T* address) { \
+    return *address;                                               \
+  }
+CUDA_CPU_LOAD_(__ldg)
+CUDA_CPU_LOAD_(__ldcg)
+CUDA_CPU_LOAD_(__ldcs)
+#undef CUDA_CPU_LOAD_
 template <class T>
 __attribute__((always_inline)) inline void __stcs(T* address, cuda_cpu::As<T> value) {
   *address = value;
 }
 
 // Mathematics: what CUDA has and C++ has not. Fast-math names are as exact as the others here.
-template <class A, class B>
-inline std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>, std::common_type_t<A, B>> min(A a, B b) {
-  using T = std::common_type_t<A, B>;
-  if constexpr (std::is_floating_point_v<T>) return T(fmin(T(a), T(b)));
-  return T(b) < T(a) ? T(b) : T(a);
-}
-template <class A, class B>
-inline std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>, std::common_type_t<A, B>> max(A a, B b) {
-  using T = std::common_type_t<A, B>;
-  if constexpr (std::is_floating_point_v<T>) return T(fmax(T(a), T(b)));
-  return T(a) < T(b) ? T(b) : T(a);
-}
+#define CUDA_CPU_EXTREME_(name, smaller, larger)                                                                         \
+  template <class A, class B>                                                                                            \
+  inline std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>, std::common_type_t<A, B>> name(A a, B b) { \
+    using T = std::common_type_t<A, B>;                                                                                  \
+    if constexpr (std::is_floating_point_v<T>) return T(f##name(T(a), T(b)));                                            \
+    return T(smaller) < T(larger) ? T(b) : T(a);                                                                         \
+  }
+CUDA_CPU_EXTREME_(min, b, a)
+CUDA_CPU_EXTREME_(max, a, b)
+#undef CUDA_CPU_EXTREME_
 // These are names of the C library's own: its header declares them for itself.
 #define __expf expf
 #define __exp10f exp10f
@@ -315,66 +289,62 @@ inline std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>, std:
 #define __cosf cosf
 #define __tanf tanf
 #define __powf powf
-#define CUDA_CPU_MATH_(T, name, parameters, expression) \
-  static inline T name parameters {                     \
-    return expression;                                  \
-  }
-CUDA_CPU_MATH_(float, rsqrt, (float x), 1 / sqrtf(x))
-CUDA_CPU_MATH_(double, rsqrt, (double x), 1 / sqrt(x))
-CUDA_CPU_MATH_(float, rsqrtf, (float x), 1 / sqrtf(x))
-CUDA_CPU_MATH_(float, __frsqrt_rn, (float x), 1 / sqrtf(x))
-CUDA_CPU_MATH_(float, __fdividef, (float x, float y), x / y)
-CUDA_CPU_MATH_(float, __fdiv_rn, (float x, float y), x / y)
-CUDA_CPU_MATH_(float, __frcp_rn, (float x), 1 / x)
-CUDA_CPU_MATH_(float, __fsqrt_rn, (float x), sqrtf(x))
-CUDA_CPU_MATH_(float, __fadd_rn, (float x, float y), x + y)
-CUDA_CPU_MATH_(float, __fsub_rn, (float x, float y), x - y)
-CUDA_CPU_MATH_(double, __dadd_rn, (double x, double y), x + y)
-CUDA_CPU_MATH_(double, __dsub_rn, (double x, double y), x - y)
-CUDA_CPU_MATH_(double, __dmul_rn, (double x, double y), x* y)
-CUDA_CPU_MATH_(double, __ddiv_rn, (double x, double y), x / y)
-CUDA_CPU_MATH_(double, __dsqrt_rn, (double x), sqrt(x))
-CUDA_CPU_MATH_(double, __fma_rn, (double x, double y, double z), fma(x, y, z))
-CUDA_CPU_MATH_(float, __fmul_rn, (float x, float y), x* y)
-CUDA_CPU_MATH_(float, __fmaf_rn, (float x, float y, float z), fmaf(x, y, z))
-CUDA_CPU_MATH_(float, __saturatef, (float x), x > 0 ? (x < 1 ? x : 1) : 0)
-CUDA_CPU_MATH_(float, normcdff, (float x), 0.5f * erfcf(-x * float(M_SQRT1_2)))
-CUDA_CPU_MATH_(double, normcdf, (double x), 0.5 * erfc(-x * M_SQRT1_2))
-CUDA_CPU_MATH_(float, sinpif, (float x), float(sin(M_PI* x)))
-CUDA_CPU_MATH_(float, cospif, (float x), float(cos(M_PI* x)))
-CUDA_CPU_MATH_(int, __float2int_rn, (float x), int(nearbyintf(x)))
-CUDA_CPU_MATH_(int, __float2int_rd, (float x), int(floorf(x)))
-CUDA_CPU_MATH_(int, __float2int_ru, (float x), int(ceilf(x)))
-CUDA_CPU_MATH_(int, __float2int_rz, (float x), int(x))
-CUDA_CPU_MATH_(unsigned, __float2uint_rn, (float x), unsigned(nearbyintf(x)))
-CUDA_CPU_MATH_(unsigned, __float2uint_rz, (float x), unsigned(x))
-CUDA_CPU_MATH_(int, __double2int_rn, (double x), int(nearbyint(x)))
-CUDA_CPU_MATH_(int, __double2int_rz, (double x), int(x))
-CUDA_CPU_MATH_(float, __int2float_rn, (int x), float(x))
-CUDA_CPU_MATH_(float, __uint2float_rn, (unsigned x), float(x))
-CUDA_CPU_MATH_(double, __int2double_rn, (int x), double(x))
-CUDA_CPU_MATH_(int, __float_as_int, (float x), cuda_cpu::bits_of<int>(x))
-CUDA_CPU_MATH_(unsigned, __float_as_uint, (float x), cuda_cpu::bits_of<unsigned>(x))
-CUDA_CPU_MATH_(float, __int_as_float, (int x), cuda_cpu::bits_of<float>(x))
-CUDA_CPU_MATH_(float, __uint_as_float, (unsigned x), cuda_cpu::bits_of<float>(x))
-CUDA_CPU_MATH_(long long, __double_as_longlong, (double x), cuda_cpu::bits_of<long long>(x))
-CUDA_CPU_MATH_(double, __longlong_as_double, (long long x), cuda_cpu::bits_of<double>(x))
-CUDA_CPU_MATH_(int, __popc, (unsigned x), __builtin_popcount(x))
-CUDA_CPU_MATH_(int, __popcll, (unsigned long long x), __builtin_popcountll(x))
-CUDA_CPU_MATH_(int, __clz, (int x), x ? __builtin_clz(x) : 32)
-CUDA_CPU_MATH_(int, __clzll, (long long x), x ? __builtin_clzll(x) : 64)
-CUDA_CPU_MATH_(int, __ffs, (int x), __builtin_ffs(x))
-CUDA_CPU_MATH_(int, __ffsll, (long long x), __builtin_ffsll(x))
-CUDA_CPU_MATH_(int, __mul24, (int x, int y), int(unsigned(x) * unsigned(y)))
-CUDA_CPU_MATH_(unsigned, __umul24, (unsigned x, unsigned y), x* y)
-CUDA_CPU_MATH_(int, __mulhi, (int x, int y), int((int64_t(x) * y) >> 32))
-CUDA_CPU_MATH_(unsigned, __umulhi, (unsigned x, unsigned y), unsigned((uint64_t(x) * y) >> 32))
-CUDA_CPU_MATH_(
+CUDA_CPU_FUNCTION_(float, rsqrt, (float x), 1 / sqrtf(x))
+CUDA_CPU_FUNCTION_(double, rsqrt, (double x), 1 / sqrt(x))
+CUDA_CPU_FUNCTION_(float, rsqrtf, (float x), 1 / sqrtf(x))
+CUDA_CPU_FUNCTION_(float, __frsqrt_rn, (float x), 1 / sqrtf(x))
+CUDA_CPU_FUNCTION_(float, __fdividef, (float x, float y), x / y)
+CUDA_CPU_FUNCTION_(float, __fdiv_rn, (float x, float y), x / y)
+CUDA_CPU_FUNCTION_(float, __frcp_rn, (float x), 1 / x)
+CUDA_CPU_FUNCTION_(float, __fsqrt_rn, (float x), sqrtf(x))
+CUDA_CPU_FUNCTION_(float, __fadd_rn, (float x, float y), x + y)
+CUDA_CPU_FUNCTION_(float, __fsub_rn, (float x, float y), x - y)
+CUDA_CPU_FUNCTION_(double, __dadd_rn, (double x, double y), x + y)
+CUDA_CPU_FUNCTION_(double, __dsub_rn, (double x, double y), x - y)
+CUDA_CPU_FUNCTION_(double, __dmul_rn, (double x, double y), x* y)
+CUDA_CPU_FUNCTION_(double, __ddiv_rn, (double x, double y), x / y)
+CUDA_CPU_FUNCTION_(double, __dsqrt_rn, (double x), sqrt(x))
+CUDA_CPU_FUNCTION_(double, __fma_rn, (double x, double y, double z), fma(x, y, z))
+CUDA_CPU_FUNCTION_(float, __fmul_rn, (float x, float y), x* y)
+CUDA_CPU_FUNCTION_(float, __fmaf_rn, (float x, float y, float z), fmaf(x, y, z))
+CUDA_CPU_FUNCTION_(float, __saturatef, (float x), x > 0 ? (x < 1 ? x : 1) : 0)
+CUDA_CPU_FUNCTION_(float, normcdff, (float x), 0.5f * erfcf(-x * float(M_SQRT1_2)))
+CUDA_CPU_FUNCTION_(double, normcdf, (double x), 0.5 * erfc(-x * M_SQRT1_2))
+CUDA_CPU_FUNCTION_(float, sinpif, (float x), float(sin(M_PI* x)))
+CUDA_CPU_FUNCTION_(float, cospif, (float x), float(cos(M_PI* x)))
+CUDA_CPU_FUNCTION_(int, __float2int_rn, (float x), int(nearbyintf(x)))
+CUDA_CPU_FUNCTION_(int, __float2int_rd, (float x), int(floorf(x)))
+CUDA_CPU_FUNCTION_(int, __float2int_ru, (float x), int(ceilf(x)))
+CUDA_CPU_FUNCTION_(int, __float2int_rz, (float x), int(x))
+CUDA_CPU_FUNCTION_(unsigned, __float2uint_rn, (float x), unsigned(nearbyintf(x)))
+CUDA_CPU_FUNCTION_(unsigned, __float2uint_rz, (float x), unsigned(x))
+CUDA_CPU_FUNCTION_(int, __double2int_rn, (double x), int(nearbyint(x)))
+CUDA_CPU_FUNCTION_(int, __double2int_rz, (double x), int(x))
+CUDA_CPU_FUNCTION_(float, __int2float_rn, (int x), float(x))
+CUDA_CPU_FUNCTION_(float, __uint2float_rn, (unsigned x), float(x))
+CUDA_CPU_FUNCTION_(double, __int2double_rn, (int x), double(x))
+CUDA_CPU_FUNCTION_(int, __float_as_int, (float x), cuda_cpu::bits_of<int>(x))
+CUDA_CPU_FUNCTION_(unsigned, __float_as_uint, (float x), cuda_cpu::bits_of<unsigned>(x))
+CUDA_CPU_FUNCTION_(float, __int_as_float, (int x), cuda_cpu::bits_of<float>(x))
+CUDA_CPU_FUNCTION_(float, __uint_as_float, (unsigned x), cuda_cpu::bits_of<float>(x))
+CUDA_CPU_FUNCTION_(long long, __double_as_longlong, (double x), cuda_cpu::bits_of<long long>(x))
+CUDA_CPU_FUNCTION_(double, __longlong_as_double, (long long x), cuda_cpu::bits_of<double>(x))
+CUDA_CPU_FUNCTION_(int, __popc, (unsigned x), __builtin_popcount(x))
+CUDA_CPU_FUNCTION_(int, __popcll, (unsigned long long x), __builtin_popcountll(x))
+CUDA_CPU_FUNCTION_(int, __clz, (int x), x ? __builtin_clz(x) : 32)
+CUDA_CPU_FUNCTION_(int, __clzll, (long long x), x ? __builtin_clzll(x) : 64)
+CUDA_CPU_FUNCTION_(int, __ffs, (int x), __builtin_ffs(x))
+CUDA_CPU_FUNCTION_(int, __ffsll, (long long x), __builtin_ffsll(x))
+CUDA_CPU_FUNCTION_(int, __mul24, (int x, int y), int(unsigned(x) * unsigned(y)))
+CUDA_CPU_FUNCTION_(unsigned, __umul24, (unsigned x, unsigned y), x* y)
+CUDA_CPU_FUNCTION_(int, __mulhi, (int x, int y), int((int64_t(x) * y) >> 32))
+CUDA_CPU_FUNCTION_(unsigned, __umulhi, (unsigned x, unsigned y), unsigned((uint64_t(x) * y) >> 32))
+CUDA_CPU_FUNCTION_(
     unsigned long long, __umul64hi, (unsigned long long x, unsigned long long y),
     (unsigned long long)(((unsigned __int128)x * y) >> 64))
-CUDA_CPU_MATH_(unsigned, __sad, (int x, int y, unsigned z), z + (x < y ? y - x : x - y))
-CUDA_CPU_MATH_(void, __nanosleep, (unsigned), void())
-CUDA_CPU_MATH_(long long, clock64, (), std::chrono::steady_clock::now().time_since_epoch().count())
+CUDA_CPU_FUNCTION_(unsigned, __sad, (int x, int y, unsigned z), z + (x < y ? y - x : x - y))
+CUDA_CPU_FUNCTION_(void, __nanosleep, (unsigned), void())
+CUDA_CPU_FUNCTION_(long long, clock64, (), std::chrono::steady_clock::now().time_since_epoch().count())
 
 static inline unsigned __brev(unsigned x) {
   unsigned result = 0;

@@ -129,41 +129,27 @@ void forget_allocation(void* begin);
 }  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
 
-inline const char* cudaGetErrorName(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return "cudaSuccess";
-    case cudaErrorInvalidValue:
-      return "cudaErrorInvalidValue";
-    case cudaErrorMemoryAllocation:
-      return "cudaErrorMemoryAllocation";
-    default:
-      return "cudaErrorInvalidConfiguration";
+// A function that is one expression.
+#define CUDA_CPU_FUNCTION_(T, name, parameters, expression) \
+  static inline T name parameters {                         \
+    return expression;                                      \
   }
-}
+#define CUDA_CPU_CALL_(name, parameters, expression) CUDA_CPU_FUNCTION_(cudaError_t, name, parameters, expression)
 
-inline const char* cudaGetErrorString(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return "no error";
-    case cudaErrorInvalidValue:
-      return "invalid argument";
-    case cudaErrorMemoryAllocation:
-      return "out of memory";
-    default:
-      return "invalid configuration argument";
-  }
-}
-
-static inline cudaError_t cudaPeekAtLastError() {
-  cuda_cpu::last_fault().clear();
-  return cuda_cpu::last_error;
-}
-
-static inline cudaError_t cudaGetLastError() {
-  cuda_cpu::last_fault().clear();
-  return std::exchange(cuda_cpu::last_error, cudaSuccess);
-}
+CUDA_CPU_FUNCTION_(
+    const char*, cudaGetErrorName, (cudaError_t error),
+    error == cudaSuccess                 ? "cudaSuccess"
+    : error == cudaErrorInvalidValue     ? "cudaErrorInvalidValue"
+    : error == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation"
+                                         : "cudaErrorInvalidConfiguration")
+CUDA_CPU_FUNCTION_(
+    const char*, cudaGetErrorString, (cudaError_t error),
+    error == cudaSuccess                 ? "no error"
+    : error == cudaErrorInvalidValue     ? "invalid argument"
+    : error == cudaErrorMemoryAllocation ? "out of memory"
+                                         : "invalid configuration argument")
+CUDA_CPU_CALL_(cudaPeekAtLastError, (), (cuda_cpu::last_fault().clear(), cuda_cpu::last_error))
+CUDA_CPU_CALL_(cudaGetLastError, (), (cuda_cpu::last_fault().clear(), std::exchange(cuda_cpu::last_error, cudaSuccess)))
 
 // Where a call stands.
 #define CUDA_CPU_PLACE_ const char *file = __builtin_FILE(), int line = __builtin_LINE()
@@ -194,28 +180,16 @@ static cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t, CUDA
   return cudaMalloc(pointer, bytes, file, line);
 }
 
-static inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
-  return cudaFree(pointer);
-}
-
-static inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
-  if (bytes) std::memcpy(to, from, bytes);
-  return cudaSuccess;
-}
-
-static inline cudaError_t cudaMemcpyAsync(
-    void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t = nullptr) {
-  return cudaMemcpy(to, from, bytes, kind);
-}
-
-static inline cudaError_t cudaMemset(void* to, int value, size_t bytes) {
-  if (bytes) std::memset(to, value, bytes);
-  return cudaSuccess;
-}
-
-static inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t = nullptr) {
-  return cudaMemset(to, value, bytes);
-}
+CUDA_CPU_CALL_(cudaFreeAsync, (void* pointer, cudaStream_t), cudaFree(pointer))
+// Of no bytes the pointers may be null.
+CUDA_CPU_CALL_(
+    cudaMemcpy, (void* to, const void* from, size_t bytes, cudaMemcpyKind),
+    (bytes ? std::memcpy(to, from, bytes) : to, cudaSuccess))
+CUDA_CPU_CALL_(
+    cudaMemcpyAsync, (void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t = nullptr),
+    cudaMemcpy(to, from, bytes, kind))
+CUDA_CPU_CALL_(cudaMemset, (void* to, int value, size_t bytes), (bytes ? std::memset(to, value, bytes) : to, cudaSuccess))
+CUDA_CPU_CALL_(cudaMemsetAsync, (void* to, int value, size_t bytes, cudaStream_t = nullptr), cudaMemset(to, value, bytes))
 
 template <class T>
 cudaError_t cudaMemcpyToSymbol(
@@ -233,56 +207,21 @@ cudaError_t cudaMemcpyFromSymbol(
   return cudaSuccess;
 }
 
-static inline cudaError_t cudaDeviceSynchronize() {
-  return cudaPeekAtLastError();
-}
-
-static inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
-  return cudaPeekAtLastError();
-}
-
-static inline cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  *stream = nullptr;
-  return cudaSuccess;
-}
-
 // All streams are one, in which a launch has ended when the next begins.
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventDisableTiming = 2 };
-
-static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  return cudaStreamCreate(stream);
-}
-
-static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
-  return cudaStreamCreate(stream);
-}
-
-static inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  *least = *greatest = 0;
-  return cudaSuccess;
-}
-
-static inline cudaError_t cudaStreamQuery(cudaStream_t) {
-  return cudaPeekAtLastError();
-}
-
-static inline cudaError_t cudaStreamDestroy(cudaStream_t) {
-  return cudaSuccess;
-}
-
-static inline cudaError_t cudaSetDevice(int device, CUDA_CPU_PLACE_) {
-  return device == 0 ? cudaSuccess : cuda_cpu::note(cudaErrorInvalidValue, "cudaSetDevice", file, line);
-}
-
-static inline cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
-  return cudaSuccess;
-}
-
-static inline cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
-  return cudaSuccess;
-}
+CUDA_CPU_CALL_(cudaDeviceSynchronize, (), cudaPeekAtLastError())
+CUDA_CPU_CALL_(cudaStreamSynchronize, (cudaStream_t), cudaPeekAtLastError())
+CUDA_CPU_CALL_(cudaStreamQuery, (cudaStream_t), cudaPeekAtLastError())
+CUDA_CPU_CALL_(cudaStreamCreate, (cudaStream_t * stream), (*stream = nullptr, cudaSuccess))
+CUDA_CPU_CALL_(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned), cudaStreamCreate(stream))
+CUDA_CPU_CALL_(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned, int), cudaStreamCreate(stream))
+CUDA_CPU_CALL_(cudaStreamDestroy, (cudaStream_t), cudaSuccess)
+CUDA_CPU_CALL_(cudaDeviceGetStreamPriorityRange, (int* least, int* greatest), (*least = *greatest = 0, cudaSuccess))
+CUDA_CPU_CALL_(cudaGetDevice, (int* device), (*device = 0, cudaSuccess))
+CUDA_CPU_CALL_(cudaGetDeviceCount, (int* count), (*count = 1, cudaSuccess))
+CUDA_CPU_CALL_(
+    cudaSetDevice, (int device, CUDA_CPU_PLACE_),
+    device == 0 ? cudaSuccess : cuda_cpu::note(cudaErrorInvalidValue, "cudaSetDevice", file, line))
 
 // What a text asks of the device: it has the limits of a launch that are held here, those of compute capability 9.0, and few
 // multiprocessors, as a text may start blocks for each.
@@ -324,45 +263,29 @@ inline CUDA_CPU_COLD cudaError_t cudaGetDeviceProperties(cudaDeviceProp* found, 
 
 inline CUDA_CPU_COLD cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device, CUDA_CPU_PLACE_) {
   const cudaDeviceProp one;
-  const auto found = [&]() -> size_t {
-    switch (attribute) {
-      case cudaDevAttrMaxThreadsPerBlock:
-        return one.maxThreadsPerBlock;
-      case cudaDevAttrMaxBlockDimX:
-      case cudaDevAttrMaxBlockDimY:
-      case cudaDevAttrMaxBlockDimZ:
-        return one.maxThreadsDim[attribute - cudaDevAttrMaxBlockDimX];
-      case cudaDevAttrMaxGridDimX:
-      case cudaDevAttrMaxGridDimY:
-      case cudaDevAttrMaxGridDimZ:
-        return one.maxGridSize[attribute - cudaDevAttrMaxGridDimX];
-      case cudaDevAttrMaxSharedMemoryPerBlock:
-        return one.sharedMemPerBlock;
-      case cudaDevAttrTotalConstantMemory:
-        return one.totalConstMem;
-      case cudaDevAttrWarpSize:
-        return one.warpSize;
-      case cudaDevAttrMaxRegistersPerBlock:
-        return one.regsPerBlock;
-      case cudaDevAttrMultiProcessorCount:
-        return one.multiProcessorCount;
-      case cudaDevAttrL2CacheSize:
-        return one.l2CacheSize;
-      case cudaDevAttrMaxThreadsPerMultiProcessor:
-        return one.maxThreadsPerMultiProcessor;
-      case cudaDevAttrComputeCapabilityMajor:
-        return one.major;
-      case cudaDevAttrComputeCapabilityMinor:
-        return one.minor;
-      case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-        return one.sharedMemPerMultiprocessor;
-      case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-        return one.sharedMemPerBlockOptin;
-    }
-    return SIZE_MAX;
-  }();
-  if (device || found == SIZE_MAX) return cuda_cpu::note(cudaErrorInvalidValue, "cudaDeviceGetAttribute", file, line);
-  *value = int(found);
+  const std::pair<cudaDeviceAttr, size_t> known[] = {
+      {cudaDevAttrMaxThreadsPerBlock, one.maxThreadsPerBlock},
+      {cudaDevAttrMaxBlockDimX, one.maxThreadsDim[0]},
+      {cudaDevAttrMaxBlockDimY, one.maxThreadsDim[1]},
+      {cudaDevAttrMaxBlockDimZ, one.maxThreadsDim[2]},
+      {cudaDevAttrMaxGridDimX, one.maxGridSize[0]},
+      {cudaDevAttrMaxGridDimY, one.maxGridSize[1]},
+      {cudaDevAttrMaxGridDimZ, one.maxGridSize[2]},
+      {cudaDevAttrMaxSharedMemoryPerBlock, one.sharedMemPerBlock},
+      {cudaDevAttrTotalConstantMemory, one.totalConstMem},
+      {cudaDevAttrWarpSize, one.warpSize},
+      {cudaDevAttrMaxRegistersPerBlock, one.regsPerBlock},
+      {cudaDevAttrMultiProcessorCount, one.multiProcessorCount},
+      {cudaDevAttrL2CacheSize, one.l2CacheSize},
+      {cudaDevAttrMaxThreadsPerMultiProcessor, one.maxThreadsPerMultiProcessor},
+      {cudaDevAttrComputeCapabilityMajor, one.major},
+      {cudaDevAttrComputeCapabilityMinor, one.minor},
+      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, one.sharedMemPerMultiprocessor},
+      {cudaDevAttrMaxSharedMemoryPerBlockOptin, one.sharedMemPerBlockOptin}};
+  const auto is_it = [=](const auto& pair) { return pair.first == attribute; };
+  const auto* const found = std::find_if(std::begin(known), std::end(known), is_it);
+  if (device || found == std::end(known)) return cuda_cpu::note(cudaErrorInvalidValue, "cudaDeviceGetAttribute", file, line);
+  *value = int(found->second);
   return cudaSuccess;
 }
 
@@ -385,38 +308,15 @@ cudaError_t cudaFuncSetCacheConfig(F, cudaFuncCache) {
 // Events hold the time of the CPU's clock.
 using cudaEvent_t = std::chrono::steady_clock::time_point*;
 
-static inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  *event = new std::chrono::steady_clock::time_point;
-  return cudaSuccess;
-}
-
-static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  return cudaEventCreate(event);
-}
-
-static inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) {
-  return cudaSuccess;
-}
-
-static inline cudaError_t cudaEventQuery(cudaEvent_t) {
-  return cudaPeekAtLastError();
-}
-
-static inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  delete event;
-  return cudaSuccess;
-}
-
-static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {
-  *event = std::chrono::steady_clock::now();
-  return cudaSuccess;
-}
-
-static inline cudaError_t cudaEventSynchronize(cudaEvent_t) {
-  return cudaSuccess;
-}
-
-static inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
-  *milliseconds = std::chrono::duration<float, std::milli>(*end - *begin).count();
-  return cudaSuccess;
-}
+CUDA_CPU_CALL_(cudaEventCreate, (cudaEvent_t * event), (*event = new std::chrono::steady_clock::time_point, cudaSuccess))
+CUDA_CPU_CALL_(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned), cudaEventCreate(event))
+CUDA_CPU_CALL_(cudaStreamWaitEvent, (cudaStream_t, cudaEvent_t, unsigned = 0), cudaSuccess)
+CUDA_CPU_CALL_(cudaEventQuery, (cudaEvent_t), cudaPeekAtLastError())
+CUDA_CPU_CALL_(cudaEventSynchronize, (cudaEvent_t), cudaSuccess)
+CUDA_CPU_CALL_(cudaEventDestroy, (cudaEvent_t event), (delete event, cudaSuccess))
+CUDA_CPU_CALL_(
+    cudaEventRecord, (cudaEvent_t event, cudaStream_t = nullptr), (*event = std::chrono::steady_clock::now(), cudaSuccess))
+CUDA_CPU_CALL_(
+    cudaEventElapsedTime, (float* milliseconds, cudaEvent_t begin, cudaEvent_t end),
+    (*milliseconds = std::chrono::duration<float, std::milli>(*end - *begin).count(), cudaSuccess))
+#undef CUDA_CPU_CALL_

@@ -53,9 +53,6 @@ class Function(Shown):
             if missing:  # there was no tensor to find code for
                 what = "empty, want one Tensor at least" if missing[0].is_list else "None, want a Tensor"
                 raise RuntimeError(f"{self.kernel.name}: {missing[0].name} is {what}") from None
-            tensors: list[torch.Tensor] = []
-            for value in given.values():
-                each(value, tensors.append)
             sparse = [
                 (name, v) for name, v in given.items() if isinstance(v, torch.Tensor) and v.layout != torch.strided
             ]
@@ -64,7 +61,7 @@ class Function(Shown):
                 raise NotImplementedError(
                     f"{self.kernel.label}: {name} has layout {value.layout}, want a dense tensor: {name}.to_dense()"
                 ) from None
-            devices = ", ".join(dict.fromkeys(str(tensor.device) for tensor in tensors))
+            devices = ", ".join(dict.fromkeys(str(tensor.device) for tensor in tensors(given)))
             raise NotImplementedError(
                 f"{self.kernel.label}: the inputs are on {devices}; it was loaded for {self.device!r}"
             ) from None

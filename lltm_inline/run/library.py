@@ -84,10 +84,15 @@ def load_helper(
     built = built or build_helper(name, progress=progress)
     if built.digest not in _helpers:
         verify(built)
-        _helpers[built.digest] = library = ctypes.CDLL(str(built.path))
-        for function, (result, *arguments) in functions.items():
-            getattr(library, function).restype, getattr(library, function).argtypes = result, arguments
+        _helpers[built.digest] = declared(ctypes.CDLL(str(built.path)), functions)
     return _helpers[built.digest]
+
+
+def declared(library: ctypes.CDLL, functions: Mapping[str, tuple[Any, ...]]) -> ctypes.CDLL:
+    """Tell ctypes the result and the arguments of functions, by name."""
+    for function, (result, *arguments) in functions.items():
+        getattr(library, function).restype, getattr(library, function).argtypes = result, arguments
+    return library
 
 
 def _attach(bridge: Build) -> Callable[..., None]:
@@ -166,15 +171,8 @@ def _load_module(built: Built, interface: Interface, build: Build) -> Function:
         return module.backward(*arguments[:-flags], list(arguments[-flags:]))
 
     if not interface.has_backward:
-        return Function(
-            kernel,
-            op,
-            build,
-            interface,
-            _with_names(op, lambda *x: outputs_of(module.forward(*x))),
-            module.forward,
-            device=device,
-        )
+        call = _with_names(op, lambda *x: outputs_of(module.forward(*x)))
+        return Function(kernel, op, build, interface, call, module.forward, device=device)
     function = Function(kernel, op, build, interface, module.forward, module.forward, backward, device)
     positions = [index for index, argument in enumerate(op.signature.inputs) if argument.is_tensor]
     differentiable = [op.signature.inputs.index(argument) for argument in op.gradients]

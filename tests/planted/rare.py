@@ -651,7 +651,7 @@ _ALL = (
     _rare("rare_rows", leaves_precision, "products lose digits", "purity", "forward", "the precision of float32 products changed"),
     _rare("rare_pair", counts_elements, "a shape is not compared", "interface", "w", "(5, 3), where the others have (3, 5)"),
     _rare("rare_linear", turns_rows, "columns for rows", "interface", "w", "computes with w of shape ("),
-    _rare("rare_rows", leaves_deterministic, "a demand for all", "purity", "forward", "deterministic", "refuses the others now"),
+    _rare("rare_rows", leaves_deterministic, "a demand for all", "purity", "forward", "algorithms", "refuses the others, before"),
     _rare("rare_rows", leaves_a_handler, "a signal is passed over", "purity", "forward", "does at SIGUSR2", "sigaction"),
     _rare("rare_rows", sometimes, "a race", "parity", "y", "right on one thread, wrong on several"),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -91,3 +92,74 @@ def test_a_mistake_is_measured(name: str) -> None:
     finding = next(one for one in report["parity"].findings if one.quantity == quantity)
     told = [hint for hint in finding.hints if "changes" in hint or "counts" in hint]
     assert told == ([says] if says else []) and finding.hints[: bool(says)] == tuple(told), report
+
+
+def bounded(x: Tensor, limit: float) -> Tensor:
+    """Compute x sigmoid(x), and no more than a limit."""
+    return (x * x.sigmoid()).clamp(max=limit)
+
+
+class _Gradient(torch.autograd.Function):
+    """A right result, with a gradient of one's own."""
+
+    gradient: Callable[[Tensor, Tensor, float], Tensor]
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, limit: float) -> Tensor:
+        """Compute what the reference does."""
+        ctx.save_for_backward(x)
+        ctx.limit = limit
+        return bounded(x, limit)
+
+    @classmethod
+    def backward(cls, ctx: Any, d_y: Tensor) -> tuple[Tensor, None]:
+        """Call the gradient."""
+        (x,) = ctx.saved_tensors
+        return cls.gradient(d_y, x, ctx.limit), None
+
+
+class Inverted(_Gradient):
+    """Hand on the gradient where it is to be zero, and the other way round."""
+
+    @staticmethod
+    def gradient(d_y: Tensor, x: Tensor, limit: float) -> Tensor:
+        """Take one condition for the other."""
+        s = x.sigmoid()
+        return torch.where(x * s > limit, d_y * (s + x * s * (1 - s)), torch.zeros_like(d_y))
+
+
+LIMITS: dict[str, Row] = {
+    "a_clamped_exponent": (
+        lambda x, limit: (x * x.clamp(min=-1).sigmoid()).clamp(max=limit),
+        "y",
+        r"wrong where x <= -\S+, right where x >= -\S+",
+    ),
+    "another_limit": (
+        lambda x, limit: bounded(x, 0.3 if limit < 0.7 else 1.2),
+        "y",
+        "a little more of limit changes nothing in y",
+    ),
+    "the_other_mask": (
+        Inverted.apply,
+        "d_x",
+        r"(x|d_y)\[.*\] changes d_x\[.*\], and should change nothing",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_and_masks_are_measured(name: str) -> None:
+    """Numbers beyond which it is wrong, a number that decides between two ways alone, and gradients that come where none should."""
+    shapes = {"x": "N M", "y": "N M"}
+    op = Op(
+        "tiny_bound",
+        "(Tensor x, float limit) -> Tensor y",
+        bounded,
+        shapes,
+        inputs=lambda randn, N, M: (2 * randn(N, M), 0.6),
+    )
+    registry.register(op)
+    function, quantity, says = LIMITS[name]
+    report = li.check(Kernel(f"tiny_bound/{name}", python=function), progress=False, trust=True)
+    finding = next(one for one in report["parity"].findings if one.quantity == quantity)
+    assert re.fullmatch(says, finding.hints[0]), report

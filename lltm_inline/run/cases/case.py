@@ -293,6 +293,11 @@ def prime_size(op: Op) -> Size:
     return PRIMES[-1:] if len(op.letters) == 1 else tuple(PRIMES[i % len(PRIMES)] for i in range(len(op.letters)))
 
 
+def small_size(op: Op) -> Size:
+    """The size beside which one extent is large: the op's own, or `(2, 3, 2)`."""
+    return op.check_size or tuple(2 + i % 2 for i in range(len(op.letters)))
+
+
 def edge_axis(op: Op, size: Size) -> int:
     """Choose the extent that is tried around the widths of vectors and blocks: the one that outputs are contiguous along."""
     shapes = [op.shape_of[one.name] for one in (*op.signature.results, *op.signature.inputs) if one.name in op.shape_of]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -18,7 +17,7 @@ from ...model.registry import Op
 from ...model.shapes import ELEMENTS
 from ...tables.words import ONLY
 from ..function import differentiable, tensors
-from .case import EDGES, MANY, THREADS, Case, Size, dtypes_of, edge_axis, elements, prime_size, with_extent
+from .case import EDGES, MANY, THREADS, Case, Size, dtypes_of, edge_axis, elements, prime_size, small_size, with_extent
 from .drawing import make_inputs, seeded
 from .expectation import Expected, as_finite, expect, leaves_of
 from .layouts import CHANNELS_LAST, LAYOUTS
@@ -58,8 +57,8 @@ def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
         return [Case(",".join(map(str, size)) or ONLY, size, dtype) for size in sizes or [()] for dtype in both]
     primes = prime_size(op)
     count = len(primes)
-    # With a size of the op's own, extents depend on each other: take that one for small, too.
-    small = op.check_size or tuple(2 + i % 2 for i in range(count))
+    # With a size of the op's own, extents depend on each other: that one is the small one, too.
+    small = small_size(op)
     edge = edge_axis(op, small)
     groups = [
         (",".join(map(str, primes)), [primes]),
@@ -290,23 +289,16 @@ def _answers(op: Op, case: Case, known: Expected) -> bool:
 
 
 class _Whole(TorchDispatchMode):
-    """Raises where integers of 64 bits become something else than whole numbers by arithmetic: an index, a count, a real number."""
+    """Raises where integers of 64 bits become a number of Python's, which may count up to it, or real numbers.
+
+    Those that are used as indices or counts raise by themselves: they are beyond any end.
+    """
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         of_them = any(one.dtype == torch.int64 for one in tensors((args, kwargs or {})))
-        if of_them and not _ARITHMETIC.fullmatch(function.overloadpacket.__name__.strip("_")):
-            raise TypeError(f"{function} is no arithmetic of whole numbers")
+        if of_them and function is torch.ops.aten._local_scalar_dense.default:
+            raise TypeError("a whole number goes to Python")
         found = function(*args, **(kwargs or {}))
         if of_them and any(differentiable(one) for one in tree_leaves(found)):
             raise TypeError(f"{function} makes real numbers")
         return found
-
-
-#: What makes whole numbers of whole numbers, or says yes or no of them, and looks nothing up.
-_ARITHMETIC = re.compile(
-    r"abs|add|addcmul|alias|all|amax|amin|and|any|bitwise_(?:and|or|xor|not|left_shift|right_shift)|bmm|cat|"
-    r"clamp(?:_max|_min)?|clone|copy|cumsum|detach|div|dot|empty_like|eq|expand|flip|floor_divide|fmod|full_like|g[et]|"
-    r"l[et]|[lr]shift|masked_fill|max(?:imum)?|min(?:imum)?|mm|mul|mv|ne|neg|ones_like|or|permute|pow|prod|remainder|roll|"
-    r"rsub|select|sign|slice|sort|split|squeeze|stack|sub|sum|t|to_copy|transpose|unbind|unsafe_view|unsqueeze|view|where|"
-    r"xor|zeros_like"
-)
