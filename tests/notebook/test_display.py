@@ -147,7 +147,9 @@ def test_error_reads_as_a_message(book: nbformat.NotebookNode, source: str) -> N
 def test_what_is_printed_in_a_benchmark_is_folded(book: nbformat.NotebookNode) -> None:
     """Beside the timings, and no line of it stands in the cell until it is opened."""
     shown = [output.data["text/html"] for output in book.cells[2].outputs if "what the kernel" in str(output)]
-    assert len(shown) == 1 and "hello" in read(shown[0]).text and "<details><summary>what the kernel printed" in shown[0]
+    assert (
+        len(shown) == 1 and "hello" in read(shown[0]).text and "<details><summary>what the kernel printed" in shown[0]
+    )
 
 
 def test_nothing_stays_of_the_live_line(book: nbformat.NotebookNode) -> None:
