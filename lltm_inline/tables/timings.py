@@ -232,7 +232,8 @@ class Timings(Table[Row], Shown):
         text = sentence(kernel, self.baseline, comparison(math.exp(middle), low, high))
         timed = {"both": "forward and backward together"}.get(judged[0].direction, " and ".join(self.directions))
         untold = f" of {len(of_all)}" * (len(judged) < len(of_all))  # the others had too few rounds, as their lines say
-        text += f", {timed}" + f", mean of {len(judged)}{untold} cases" * (len(of_all) > 1)
+        of_which = f"mean of {len(judged)}" if len(judged) > 1 else f"at {judged[0].size_text}, 1"
+        text += f", {timed}" + f", {of_which}{untold} cases" * (len(of_all) > 1)
         counts = {found: sum(row.outcome == found for row in judged) for found in ("faster", "slower")}
         if counts["faster"] and counts["slower"]:
             text += f": faster in {counts['faster']}, slower in {counts['slower']}"
@@ -241,7 +242,8 @@ class Timings(Table[Row], Shown):
     @property
     def title(self) -> str:
         """What was timed, and how to read the columns."""
-        return f"{self.rows[0].subject}: median (quartiles), speed-up over {self.baseline} (99 % interval)"
+        compared = f", speed-up over {self.baseline} (99 % interval)" if len(self.kernels) > 1 else ""
+        return f"{self.rows[0].subject}: median (quartiles){compared}"
 
     caption = title
 
@@ -251,7 +253,7 @@ class Timings(Table[Row], Shown):
 
     def cells(self, row: Row) -> tuple[str, ...]:
         """Write a row as cells of the table, without its kernel."""
-        ratio = "1x"
+        ratio = "1x" if len(self.kernels) > 1 else ""
         if row.kernel != self.baseline:
             ends = (
                 f"({interval_text(row.speedup_low, row.speedup_high)})" if row.speedup_low and row.speedup_high else ""

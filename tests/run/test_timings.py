@@ -171,7 +171,7 @@ def test_the_overall_line_is_of_the_cases_that_tell():
     rows = [*(make_baseline(size=size) for size in SIZES), make_row(size=SIZES[0])]
     rows.append(make_row(size=SIZES[1], speedup=9.0, speedup_low=None, speedup_high=None))
     lines = Timings(tuple(rows), "toy/python").verdict().split("\n")
-    assert lines[0] == "toy/fast is 1.33x faster than toy/python (1.27-1.35), forward, mean of 1 of 2 cases"
+    assert lines[0] == "toy/fast is 1.33x faster than toy/python (1.27-1.35), forward, at B=16 F=32, 1 of 2 cases"
     assert lines[2].endswith("too few rounds to tell")
 
 

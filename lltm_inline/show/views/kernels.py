@@ -109,7 +109,7 @@ def history(shown: History) -> Html:
     for subject, courses in courses_of(shown).items():
         lines = [line for course in courses for line in _course(course)]
         timed = ("revision", "beside what it was edited from", Cell("median and quartiles", span=2), "")
-        parts.append(table(timed, lines, caption=f"time per call, {subject}"))
+        parts.append(table(*filled(timed, lines), caption=f"time per call, {subject}"))
     return join(parts)
 
 
