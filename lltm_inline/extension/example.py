@@ -24,7 +24,7 @@ from ..base.arguments import plural, shown
 from ..errors import DefinitionError, InputError
 from ..model.shapes import Shape
 from ..run.cases.drawing import is_label
-from ..run.function import each, same
+from ..run.function import each, same, tensors
 
 #: In the order in which a reader meets them.
 _LETTERS = "NMKLPQRSTUVWXYZABCDEFGHIJO"
@@ -95,7 +95,7 @@ class Like:
         extents = [str(dim) for dim in Shape.parse(self.shape).dims]
         if isinstance(value, int) and self.shape:
             return " * ".join(f"({extent})" if len(extents) > 1 and " " in extent else extent for extent in extents)
-        if isinstance(value, list | tuple) and tensors_in([value]):
+        if isinstance(value, list | tuple) and tensors(value):
             shapes = [self.shape if of_one_shape(value) else " ".join(map(str, one.shape)) for one in value]
             texts = (replace(self, value=one, shape=shape).text for one, shape in zip(value, shapes, strict=True))
             return f"[{', '.join(texts)}]"
@@ -278,26 +278,26 @@ class Example:
     @property
     def is_plain(self) -> bool:
         """Whether the inputs are drawn as those of any op are: real numbers of both signs in tensors that stand alone."""
-        tensors = [v for v in self.values if isinstance(v, Tensor) and v.dtype == self.dtype and v.is_floating_point()]
+        plain = [v for v in self.values if isinstance(v, Tensor) and v.dtype == self.dtype and v.is_floating_point()]
         return (
             self.maker is None
-            and len(tensors) == len(self.values)
-            and all(v.numel() and v.min() < 0 for v in tensors)
-            and not any(_is_sorted(v, name) for name, v in zip(self.names, tensors, strict=True))
+            and len(plain) == len(self.values)
+            and all(v.numel() and v.min() < 0 for v in plain)
+            and not any(_is_sorted(v, name) for name, v in zip(self.names, plain, strict=True))
         )
 
     def _like(self, name: str, value: Any) -> Like:
         if name in self.bound:
             return Like(value, self._written(self.bound[name]))
         if not isinstance(value, Tensor):
-            return Like(value, "".join(map(self.shape, tensors_in([value])[:1])))
+            return Like(value, "".join(map(self.shape, tensors(value)[:1])))
         below: list[str] = []
         is_index = value.dtype in (torch.int64, torch.int32) and value.numel()
         if is_index and (value.min() >= 0 or _marks(value).any()):
             # One of the extents that no index reaches is meant; below all of them is right whichever that is.
             top, ends = int(value.max()), _begins_rows(value)
             numbers = [v for v in self.values if isinstance(v, int)]
-            fixed = [e for tensor in tensors_in(self.values) for e in tensor.shape if e not in self.free] + numbers
+            fixed = [e for tensor in tensors(self.values) for e in tensor.shape if e not in self.free] + numbers
             if ends or not any(extent > top for extent in fixed):
                 below = [letter for letter, e in self.sizes.items() if (e == top if ends else e > top)]
         return Like(value, self.shape(value), tuple(below), value.dtype if value.dtype != self.dtype else None, name)
@@ -313,8 +313,8 @@ class Example:
             DefinitionError: the user's function gives it extents that are no sums of letters.
         """
         if self.maker is None:
-            return self.shape(tensors_in([self.values[place]])[0])
-        shapes = [(sizes, tensors_in([values[place]])[0].shape) for sizes, values in self.made]
+            return self.shape(tensors(self.values[place])[0])
+        shapes = [(sizes, tensors(values[place])[0].shape) for sizes, values in self.made]
         words = [
             self._linear([(sizes, shape[axis]) for sizes, shape in shapes])
             for axis in range(min(len(shape) for _, shape in shapes))
@@ -333,12 +333,12 @@ class Example:
     def small(self, most: int) -> tuple[int, ...]:
         """Scale the example down to so many elements, by one factor, so that different extents stay different; () if it cannot be."""
         if self.maker is not None:  # its sizes are prime
-            return tuple(self.sizes.values()) * (sum(tensor.numel() for tensor in tensors_in(self.values)) <= most)
+            return tuple(self.sizes.values()) * (sum(tensor.numel() for tensor in tensors(self.values)) <= most)
         for factor in (1, 2, 4, 8, 16, 32, 64, 128):
             sizes = {letter: extent if extent < _SMALL else extent // factor for letter, extent in self.sizes.items()}
             if any(extent >= _SMALL and extent % factor for extent in self.sizes.values()):
                 break
-            shapes = [Shape.parse(self.shape(tensor))(sizes) for tensor in tensors_in(self.values)]
+            shapes = [Shape.parse(self.shape(tensor))(sizes) for tensor in tensors(self.values)]
             if sum(map(math.prod, shapes)) <= most:
                 return tuple(sizes.values())
         return ()
@@ -372,7 +372,7 @@ class Example:
             return True
         values = [each(value, lambda one: one.to(dtype) if one.dtype == self.dtype else one) for value in self.values]
         found = _tried(self.reference, values)
-        pairs = zip(tensors_in(self.first.results), tensors_in(found.results if found else ()), strict=False)
+        pairs = zip(tensors(self.first.results), tensors(found.results if found else ()), strict=False)
         return found is not None and all(other.dtype == dtype for one, other in pairs if one.dtype == self.dtype)
 
     def shape_of(self, which: int) -> str:
@@ -447,23 +447,15 @@ def _at(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{letter}={size}" for letter, size in sizes.items())
 
 
-def tensors_in(values: Sequence[Any]) -> list[Tensor]:
-    """List the tensors among values, those of lists among them."""
-    return [
-        one for value in values for one in (value if isinstance(value, list) else [value]) if isinstance(one, Tensor)
-    ]
-
-
 def of_one_shape(value: Any) -> bool:
     """Tell whether this is a tensor, or a list of such that have one shape."""
-    return len({one.shape for one in tensors_in([value])}) == 1
+    return len({one.shape for one in tensors(value)}) == 1
 
 
 def common_dtype(values: Sequence[Any]) -> torch.dtype | None:
     """Return the dtype of those tensors of which an op does not say it: of real and complex numbers, else of a list."""
-    tensors = tensors_in(values)
-    real = [one.dtype for one in tensors if one.is_floating_point() or one.is_complex()]
-    listed = [one.dtype for one in tensors_in([value for value in values if isinstance(value, list)])]
+    real = [one.dtype for one in tensors(values) if one.is_floating_point() or one.is_complex()]
+    listed = [one.dtype for one in tensors([value for value in values if isinstance(value, list)])]
     return next(iter((*real, *listed)), None)
 
 
@@ -565,7 +557,7 @@ def explore(
     single = any(isinstance(value, Tensor) and value.dtype == common_dtype(values) for value in values)
     for name, value in zip(names, values, strict=True):
         if of_one_shape(value) and not single:  # else the extents of a list follow from those of others
-            value = tensors_in([value])[0]
+            value = tensors(value)[0]
         if isinstance(value, Tensor):
             known = {extent for axis, extent in enumerate(value.shape) if asked(name, axis, value.dim())}
             for number, given in zip(names, values, strict=True):

@@ -31,7 +31,7 @@ from ..model.registry import Op, registry
 from ..model.reserved import is_reserved
 from ..run.cases.drawing import is_label
 from ..run.compare import dtype_name
-from ..run.function import each
+from ..run.function import each, tensors
 from ..source.signature import aliases_in, meant_function
 from ..source.types import read_type
 from .classic import adapter_text, flags_of
@@ -46,7 +46,6 @@ from .example import (
     explore,
     of_one_shape,
     sizes_of,
-    tensors_in,
     words,
 )
 from .matching import is_tensor, match_functions, of_gradient, unqualified
@@ -729,7 +728,7 @@ def _op(
         return tuple(sizes[letter] for letter in op.letters)
 
     return replace(
-        op, benchmark_sizes=(in_order(own),) if tensors_in(inputs) else (), check_size=in_order(small) if small else ()
+        op, benchmark_sizes=(in_order(own),) if tensors(inputs) else (), check_size=in_order(small) if small else ()
     )
 
 

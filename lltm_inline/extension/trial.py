@@ -13,9 +13,9 @@ from ..calling import call as call_in_worker
 from ..errors import BuildError, CrashError, DefinitionError, LltmInlineError, SignatureError, ToolchainError
 from ..model.kernel import Kernel
 from ..model.registry import Argument, Op, registry
-from ..run.function import as_tuple, each
+from ..run.function import as_tuple, each, tensors
 from ..source.choose import usual_device
-from .example import Call, call, tensors_in, words
+from .example import Call, call, words
 
 #: The output of an op that is called to see how many tensors a function returns.
 COUNT = "count_of_tensors"
@@ -49,7 +49,7 @@ class Trial:
         except CrashError as crash:
             self.crash = crash
             raise
-        for value, other in zip(tensors_in(values), tensors_in(there), strict=True):
+        for value, other in zip(tensors(values), tensors(there), strict=True):
             value.copy_(other)
         changed = [v for v, b in zip(values, before, strict=True) if isinstance(v, Tensor) and not torch.equal(v, b)]
         results = [each(one, lambda tensor: _itself(tensor.cpu(), changed)) for one in as_tuple(returned)]

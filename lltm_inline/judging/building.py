@@ -24,10 +24,9 @@ from ..compiling.job import Job
 from ..compiling.toolchain import ALL_DEFINED, Toolchain, find_toolchain
 from ..cpp.masks import mask
 from ..extension.classic import flags_of
-from ..extension.example import tensors_in
 from ..extension.inline import Snippet, joined
 from ..extension.reading import find_modules
-from ..run.function import each
+from ..run.function import each, tensors
 from ..run.library import module_of
 from ..source.template import lighter, prelude_text
 
@@ -108,7 +107,7 @@ class Builder:
             self.calls += 1
             if not self.spoil:
                 return result
-            self.spoilt |= any(one.is_floating_point() for one in tensors_in([result]))
+            self.spoilt |= any(one.is_floating_point() for one in tensors(result))
             return tree_map_only(Tensor, _spoiled, result)
 
         return call
