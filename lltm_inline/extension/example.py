@@ -43,16 +43,22 @@ End = tuple[str, int | None]
 
 
 @dataclass(frozen=True)
-class Names:
-    """What extents are called where an example comes from.
+class Said:
+    """What is said of extents where an example comes from.
 
     Attributes:
         told: the letter of an axis of an argument; an axis may count from the end, and of None the number of elements is meant.
         taken: letters that mean something else there.
+        asked: whether a text asks for the extent of an argument along an axis, of so many; what it never asks for is fixed.
+        apart: the same of a text and what it hands its arguments to, for what is equal by chance.
+        ties: what the function wants to be of one size.
     """
 
-    told: Mapping[End, str] = field(default_factory=dict)
-    taken: frozenset[str] = frozenset()
+    told: Mapping[End, str]
+    taken: frozenset[str]
+    asked: Callable[[str, int, int], bool]
+    apart: Callable[[str, int, int], bool]
+    ties: Sequence[tuple[End, End]]
 
     def letters(self, names: Sequence[str], values: Sequence[Any], extents: Collection[int]) -> dict[int, str]:
         """Give each extent its letter: the one that it has where it comes from, else one that means nothing else there."""
@@ -525,12 +531,9 @@ def explore(
     where: str,
     names: Sequence[str],
     values: Sequence[Any],
-    asked: Callable[[str, int, int], bool],
-    apart: Callable[[str, int, int], bool],
+    said: Said,
     reference: Callable[..., Any] | None,
-    maker: Callable[..., Any] | None = None,
-    ties: Sequence[tuple[End, End]] = (),
-    called: Names = Names(),
+    maker: Callable[..., Any] | None,
 ) -> Example:
     """Find out which extents of an example may be others.
 
@@ -538,12 +541,9 @@ def explore(
         where: for messages.
         names: of the arguments.
         values: of the arguments.
-        asked: whether a text asks for the extent of an argument along an axis, of so many; what it never asks for is fixed.
-        apart: the same of a text and what it hands its arguments to, for what is equal by chance.
+        said: of the extents.
         reference: of the op, or None.
         maker: has made the example, with the extents of `sizes_of`, where the user said how.
-        ties: what the function wants to be of one size.
-        called: what it calls extents.
 
     Raises:
         DefinitionError: the reference does not take the example.
@@ -551,7 +551,7 @@ def explore(
     """
     chance: dict[int, int] = {}
     if reference is not None and maker is None:
-        values, chance = _told_apart(names, values, apart, reference, ties)
+        values, chance = _told_apart(names, values, said, reference)
     extents: dict[int, None] = {}
     bound: dict[str, Sequence[int]] = {}
     single = any(isinstance(value, Tensor) and value.dtype == common_dtype(values) for value in values)
@@ -559,7 +559,7 @@ def explore(
         if of_one_shape(value) and not single:  # else the extents of a list follow from those of others
             value = tensors(value)[0]
         if isinstance(value, Tensor):
-            known = {extent for axis, extent in enumerate(value.shape) if asked(name, axis, value.dim())}
+            known = {extent for axis, extent in enumerate(value.shape) if said.asked(name, axis, value.dim())}
             for number, given in zip(names, values, strict=True):
                 # Who asks for no extent is told it, or the number of elements.
                 if _is_number(given) and given > 1 and maker is None:
@@ -579,12 +579,12 @@ def explore(
             with torch.random.fork_rng(devices=[]):
                 first = call(reference, values)
         except Exception as error:
-            said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            raised = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             raise DefinitionError(
-                f"{where}: the reference fails on the example inputs ({', '.join(map(words, values))}): {said}. "
+                f"{where}: the reference fails on the example inputs ({', '.join(map(words, values))}): {raised}. "
                 f"It is called as the function is: ({', '.join(names)})"
             ) from error
-    letters = called.letters(names, values, extents)
+    letters = said.letters(names, values, extents)
     made: list[tuple[dict[str, int], Sequence[Any]]] = []
     if maker is not None:
         sizes = sizes_of(maker, where)
@@ -601,10 +601,10 @@ def explore(
     if reference is None or maker is not None:
         return example
     taken = [extent for extent in extents if _moves(example, extent)]
-    free = called.letters(names, values, taken)
+    free = said.letters(names, values, taken)
     # An extent that the reference does not accept at another size is fixed, unless it does so together with a multiple of it.
     for low, high in permutations([extent for extent in extents if extent not in taken], 2):
-        letter, times = called.letters(names, values, [*free, low])[low], high // low
+        letter, times = said.letters(names, values, [*free, low])[low], high // low
         if high == times * low and low not in free and high not in free:
             both = replace(example, free=free | {low: letter, high: f"{times}{letter}"})
             if _moves(both, low):
@@ -619,9 +619,8 @@ def _is_number(value: Any) -> bool:
 def _told_apart(
     names: Sequence[str],
     values: Sequence[Any],
-    asked: Callable[[str, int, int], bool],
+    said: Said,
     reference: Callable[..., Any],
-    ties: Sequence[tuple[End, End]],
 ) -> tuple[Sequence[Any], dict[int, int]]:
     """Give axes that have one extent by chance extents of their own: a kernel that takes one for the other is right for squares.
 
@@ -659,8 +658,8 @@ def _told_apart(
             if part and {*part} <= {*left} and all(takes(dict.fromkeys(part, extent + step)) for step in _STEPS):
                 parts.append([*part])
                 left = [axis for axis in left if axis not in part]
-        parts = _tied(parts + [left] * bool(left), names, values, ties)
-        for part in _told(parts, names, values, asked)[:-1]:
+        parts = _tied(parts + [left] * bool(left), names, values, said.ties)
+        for part in _told(parts, names, values, said.apart)[:-1]:
             # A multiple: what a text asks of the one, as 128 % 4 == 0, the other has as well.
             new = next(number for number in count(2 * extent, extent) if number not in used)
             used.add(new)

@@ -10,9 +10,8 @@ import inspect
 import re
 import warnings
 from ast import literal_eval
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from tokenize import TokenError
 from typing import Any
 
@@ -22,8 +21,8 @@ from torch import Tensor
 from ..base.arguments import did_you_mean, function, plural, refusal, shown, string, strings
 from ..base.files import escaped
 from ..cpp.functions import Function, at_file_scope, laid_open, squeezed
-from ..cpp.masks import mask, taken
-from ..diagnosis.source_text import python_line
+from ..cpp.masks import heads, mask, taken
+from ..diagnosis.source_text import bracket_fault, python_line
 from ..errors import DefinitionError, InputError
 from ..model.kernel import Kernel
 from ..model.op import LIST, RESULTS, fits, is_default
@@ -39,7 +38,7 @@ from .example import (
     Call,
     End,
     Example,
-    Names,
+    Said,
     call,
     common_dtype,
     drawn,
@@ -60,13 +59,7 @@ _LINKED = re.compile(r"-O\w*|-fopenmp|-l(?:gomp|m|pthread|dl|cudart|torch\w*|c10
 _MOST_ELEMENTS = 4096
 #: What `load_inline` puts before every text; of all includes of a text the playground makes the first lines of a build.
 _IMPLICIT = "#include <torch/extension.h>"
-#: How people name a backward, and the forward that belongs to it.
-_PAIRS = (
-    (r"(.*?)_?forward", r"{}_?backward"),
-    (r"(.*?)_?fwd", r"{}_?bwd"),
-    (r"(.*?)_?fw", r"{}_?bw"),
-    (r"(.*)", r"{}_(?:backward|bwd|bw)"),
-)
+#: How people name a forward; the rest of its name begins that of its backward.
 _FORWARD = re.compile(r"_?(?:forward|fwd|fw)\Z")
 _POINTERS = re.compile(r"\b(?:const_|mutable_)?data_ptr\b|\baccessor\b|packed_accessor|\.\s*data\s*<")
 #: What may change a tensor that was given.
@@ -200,7 +193,7 @@ no_implicit_headers: accepted, without effect.
     )
     if (found := python_line(snippet.text)) is not None:
         raise InputError(f"{where}: line {found[0]} of the text is Python: {shown(found[1].strip())}. Want C++ or CUDA")
-    if mistake := _unfinished(mask(taken(snippet.text))):
+    if mistake := _unfinished(snippet.text):
         raise InputError(f"{where}: {mistake}")
     cxx, nvcc = (
         strings(name, flags or (), where=where)
@@ -219,7 +212,7 @@ no_implicit_headers: accepted, without effect.
     made: list[Kernel] = []
     for forward, backward in pairs.items():
         names = {"forward": bound[forward]} | ({"backward": bound[backward]} if backward else {})
-        made.append(_made(snippet, forward, names, own(forward), example(forward), flags))
+        made.append(_Pair(snippet, forward, names, own(forward), example(forward)).registered(flags))
     return made[0] if len(made) == 1 else tuple(made)
 
 
@@ -229,29 +222,19 @@ def joined(name: str, sources: Any, where: str) -> str:
     return "\n".join(parts).replace("\r\n", "\n")
 
 
-def _unfinished(masked: str) -> str:
+def _unfinished(text: str) -> str:
     """Say where a text breaks off, as what stands behind it would be blamed for that; nothing of one that is whole."""
+    masked, fault = mask(taken(text)), bracket_fault(text)
 
-    def line(place: int) -> str:
-        number = masked.count("\n", 0, place) + 1
+    def line(number: int) -> str:
         return f"line {number} of the text, {shown(masked.split(chr(10))[number - 1].strip())}"
 
-    opened: list[int] = []
-    last = -1
-    for brace in re.finditer(r"[{}]", masked):
-        if brace[0] == "{":
-            opened.append(brace.start())
-        elif opened:
-            last = opened.pop()
-        else:
-            return f"{line(brace.start())}: this '}}' closes nothing"
-    if opened:
-        return f"{line(opened[-1])}: this '{{' is never closed"
+    if fault is not None and "}" in (fault.missing, fault.bracket):
+        return f"{line(fault.line)}: this " + ("'{' is never closed" if fault.missing else "'}' closes nothing")
     end = masked.rstrip()
-    head = re.split(r"[;{}]", masked[: max(last, 0)])[-1]
-    is_type = re.search(r"\b(?:struct|class|union|enum)\b[^()=]*\Z", head) is not None
-    if end and (end[-1] not in ";})" or (end[-1] == "}" and is_type)):
-        return f"{line(len(end) - 1)}: the text ends here, and a ';' is missing"
+    is_type = re.search(r"\b(?:struct|class|union|enum)\b[^()=]*\Z", "".join(heads(masked, len(end) - 1)[:1]))
+    if fault is None and end and (end[-1] not in ";})" or (end[-1] == "}" and is_type)):
+        return f"{line(end.count(chr(10)) + 1)}: the text ends here, and a ';' is missing"
     return ""
 
 
@@ -333,14 +316,10 @@ class Snippet:
                     f"{self.where}: gradient names {shown(name)}, want some of functions: {', '.join(bound)}"
                 )
         for name in bound:
-            for forward, backward in _PAIRS:
-                stem = re.fullmatch(forward, name)
-                other = next(
-                    (o for o in bound if stem and o != name and re.fullmatch(backward.format(re.escape(stem[1])), o)),
-                    "",
-                )
-                if other and name not in found and name not in found.values() and other not in found.values():
-                    found[name] = other
+            named = re.compile(rf"{re.escape(_FORWARD.sub('', name))}_?(?:backward|bwd|bw)")
+            other = next(filter(named.fullmatch, bound), "")
+            if other and name not in found and {name, other}.isdisjoint(found.values()):
+                found[name] = other
         return {name: found.get(name, "") for name in bound if name not in found.values()}
 
 
@@ -385,82 +364,6 @@ class Reference:
                 )
             values[place].copy_(result)
         return None
-
-
-def _made(
-    snippet: Snippet, key: str, names: Mapping[str, str], given: Any, inputs: Any, flags: tuple[str, ...]
-) -> Kernel:
-    """Make the op and the kernel of one function, bound as `key`, with its backward, and register them."""
-    where, forward = f"{snippet.where}, {key!r}", names["forward"]
-    if given is not None:
-        function("reference", given, where=where)
-    own = _without_modules(snippet.text)
-    names, space, code = unqualified(names, _code(own), where)
-    found = {kind: _defined(code, name, where) for kind, name in names.items()}
-    arguments = _arguments(found["forward"], where)
-    maker, values = _example_of(inputs, arguments, where)
-    used = used_by(names.values(), own, code)
-    called = _called(own, used, found["forward"], arguments, given)
-    op_of = partial(_op, _op_name(snippet, key, forward), found, arguments, used, given, values, maker, where, called)
-
-    dense = _wants_dense(mask(own), values or ())
-
-    def kernel_of(op: Op) -> Kernel:
-        bound = {"forward": names["forward"]} if op.signature.outputs == COUNTS else names
-        match = match_functions(op, bound, code, where, space, counted=True)
-        taken_names = {one.name for one in at_file_scope(code)} & {"forward", "backward"}
-        called = ("called_forward", "called_backward") if taken_names else ("forward", "backward")
-        text = "\n\n".join([own.rstrip(), _IMPLICIT, adapter_text(op, match, dense, called)])
-        kind = "cuda" if snippet.cuda else "cpp"
-        texts: dict[str, Any] = {kind: escaped(text)}
-        return Kernel(
-            f"{op.name}/inline",
-            **texts,
-            saves=match.saves,
-            functions=called[: len(bound)] if taken_names else called,
-            flags=flags,
-            doc=_doc(op, kind),
-        )
-
-    op = op_of()
-    if given is None and values is not None and op.signature.outputs:
-        op = seen(op, op_of, kernel_of, values, where)
-    _tell_of_the_one_before(op, where)
-    registry.register(op)
-    return registry.register(kernel_of(op))
-
-
-def _wants_dense(code: str, values: Sequence[Any]) -> bool:
-    """Tell whether a text goes by memory, and so is given contiguous inputs, as nobody says that it takes others.
-
-    One that asks for strides has said so, unless it refuses what is not contiguous; and so has an example that is strided.
-    """
-    tensors = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    if any(isinstance(one, Tensor) and not one.is_contiguous() for one in tensors):
-        return False
-    return bool(_DENSE.search(code)) and ("is_contiguous" in code or not _STRIDES.search(code))
-
-
-def _tell_of_the_one_before(op: Op, where: str) -> None:
-    """Warn of kernels that somebody may hold, and that are from now on of an op which takes or returns something else."""
-    before = registry.ops.get(op.name)
-    if before is None or (before.schema, before.shapes) == (op.schema, op.shapes):
-        return
-    kernels = ", ".join(kernel.label for kernel in registry.history(f"{op.name}/inline"))
-    warnings.warn(
-        f"{where}: this is op {op.name}{op.signature} from now on, and no longer {before.signature}"
-        f"{_differing(before, op)}. {kernels} will be checked and timed as this op: to keep both, give one function another name",
-        stacklevel=4,
-    )
-
-
-def _differing(before: Op, op: Op) -> str:
-    """Say what differs of the shapes, where the schemas are the same."""
-    names = [name for name in op.shapes if before.schema == op.schema and before.shapes[name] != op.shapes[name]]
-    return (
-        f" with {', '.join(f'{name} of shape {before.shapes[name]!r}, now {op.shapes[name]!r}' for name in names)}"
-        * bool(names)
-    )
 
 
 def _without_modules(text: str) -> str:
@@ -617,137 +520,6 @@ def _rounded(value: Any) -> Any:
     return value if value is None else torch.tensor(value, dtype=torch.float32).item()
 
 
-def _example_of(
-    inputs: Any, arguments: Sequence[_Argument], where: str
-) -> tuple[Callable[..., Any] | None, tuple[Any, ...] | None]:
-    """Return the user's function that makes inputs, if it is one, and the arguments of the example call, if there is one."""
-    maker = inputs if callable(inputs) else None
-    if maker is not None:
-        inputs = drawn(maker, sizes_of(maker, where), where)
-    return maker, None if inputs is None else _values(inputs, arguments, where)
-
-
-def _op(
-    name: str,
-    found: Mapping[str, Function],
-    arguments: Sequence[_Argument],
-    code: str,
-    given: Any,
-    inputs: tuple[Any, ...] | None,
-    maker: Callable[..., Any] | None,
-    where: str,
-    called: Names,
-    *,
-    count: int = 0,
-    trial: tuple[Trial, Call] | None = None,
-) -> Op:
-    """Make the op that a function computes; what it does not use is blank in the text.
-
-    Args:
-        name: of the op.
-        found: the function, and its backward.
-        arguments: of the function.
-        code: the text.
-        given: the reference.
-        inputs: the arguments of the example call.
-        maker: made them, where the user said how.
-        where: for messages.
-        called: what its extents are called.
-        count: how many tensors a run has shown it to return.
-        trial: the function itself, where there is no reference, and its call with the example.
-    """
-    function_, backward = found["forward"], found.get("backward")
-    lacks = [what for what, value in (("reference", given), ("inputs", inputs)) if value is None]
-    is_called = inputs is not None
-    if inputs is None:  # whatever it takes; nothing can be made up to call it with
-        given, inputs = None, (None,) * len(arguments)
-    void = function_.returns == "void"
-    missing = f"op {name!r} has no {' and no '.join(lacks)}: from_load_inline(..., {', '.join(f'{what}=...' for what in lacks)})"
-    reference = Reference(given, missing * bool(lacks))
-    if given is not None and void:
-        reference = replace(reference, places=_places(given, arguments, inputs, where))
-    asked, apart = (_asker(body, arguments) for body in (body_of(code, function_), whole_body(code, function_)))
-    ties = list(_ties(code, function_, arguments))
-    known = explore(
-        *(where, [a.name for a in arguments], inputs, asked, apart, None if given is None else reference, maker, ties),
-        called,
-    )
-    differentiable = _differentiable(known, arguments, backward, code, bool(_changed(known, arguments, void)))
-    if trial is not None:
-        known = replace(known, reference=trial[0], first=trial[1])
-    # What a run without a reference may change has to come back from it, to be seen.
-    may_change = void or (is_called and not count and _IN_PLACE.search(body_of(code, function_)) is not None)
-    inputs, changed = known.values, _changed(known, arguments, may_change)
-    main = common_dtype(inputs)
-    for argument, value in zip(arguments, inputs, strict=True):
-        if main is not None and argument.is_list and value and value[0].dtype != main:
-            raise DefinitionError(
-                f"{where}: the tensors of the list {argument.own} are {dtype_name(value[0].dtype)}, want the dtype of the others, "
-                f"{dtype_name(main)}"
-            )
-    spelled = [
-        _spelled(argument.type, value, main, changed.get(place, ""))
-        + f" {argument.name}{f'={argument.default}' * bool(argument.default)}"
-        for place, (argument, value) in enumerate(zip(arguments, inputs, strict=True))
-    ]
-    shapes = {
-        argument.name: known.shape_of_input(place, where) if of_one_shape(value) else "?"
-        for place, (argument, value) in enumerate(zip(arguments, inputs, strict=True))
-        if argument.type in ("Tensor", "Tensor?", LIST)
-    }
-    _require_whole_letters(known, shapes, where)
-    outputs = []
-    names = [] if void else _outputs(known, function_, code, where, count, is_called)
-    if known.first is not None and backward is not None and (kept := _kept(names, arguments, function_, backward)):
-        reference = replace(reference, kept=kept)
-        names = [name for place, name in enumerate(names) if place not in kept]
-        known = replace(known, reference=Reference(known.reference, kept=kept), first=known.first.less(kept))
-    for place, output in enumerate(names):
-        result = known.first.results[place] if known.first else None
-        returned = known.first.returned[place] if known.first else None
-        kind = "int" if names == [COUNT] else _kind(result, function_.returns, where)
-        if kind == "Tensor":
-            shapes[output] = known.shape_of(place) if known.first else "?"
-            kind = _spelled(kind, result, main, "" if returned is None else changed.get(returned, ""))
-        outputs.append(f"{kind} {output}")
-    own = {letter: known.chance.get(extent, extent) for letter, extent in known.sizes.items()}
-    small = dict(zip(known.sizes, known.small(_MOST_ELEMENTS), strict=False))
-    op = Op(
-        name,
-        f"({', '.join(spelled)}) -> ({', '.join(outputs)})",
-        reference,
-        shapes,
-        None if known.is_plain else known.inputs,
-        dtypes=_dtypes(code, main, known),
-        differentiable=differentiable,
-        corners=False,
-        doc="Made of a snippet for load_inline.",
-    )
-
-    def in_order(sizes: Mapping[str, int]) -> tuple[int, ...]:  # that of the op's letters: 2S names S later than S does
-        return tuple(sizes[letter] for letter in op.letters)
-
-    return replace(
-        op, benchmark_sizes=(in_order(own),) if tensors(inputs) else (), check_size=in_order(small) if small else ()
-    )
-
-
-def _require_whole_letters(known: Example, shapes: Mapping[str, str], where: str) -> None:
-    """Refuse letters of the user's own function for inputs that no shape tells: 2H may be odd, and then there is no H.
-
-    Raises:
-        DefinitionError: no input has such a letter as an extent.
-    """
-    words = " ".join(shapes.values()).split()
-    for letter in known.sizes if known.maker is not None and "?" not in words else ():
-        if letter in words:
-            continue
-        parts = [word for word in words if letter in word]
-        has = f"makes {parts[0]}, and no input has {letter} itself" if parts else f"takes {letter}, and no input has it"
-        cure = f"Put a number in its place, such as 16, and take {letter} out of the arguments"
-        raise DefinitionError(f"{where}: inputs() {has} as an extent, so nothing tells it from the inputs. {cure}")
-
-
 def _op_name(snippet: Snippet, key: str, forward: str) -> str:
     """Name the op after its function; no op of a module goes away for it."""
     stems = (_FORWARD.sub("", key), _FORWARD.sub("", forward), snippet.name, forward)
@@ -783,68 +555,6 @@ def _kind(result: Any, returns: str, where: str) -> str:
     return kind
 
 
-def _asker(body: str, arguments: Sequence[_Argument]) -> Callable[[str, int, int], bool]:
-    """Return what tells whether a function asks for an extent of an argument; what it never asks for is fixed.
-
-    ATen asks by itself, and a function that only hands its arguments on is not looked into.
-
-    Args:
-        body: of the function.
-        arguments: of the function.
-    """
-    if not _POINTERS.search(body):
-        return lambda name, axis, rank: True
-    lists = {argument.name for argument in arguments if argument.is_list}  # of which a loop has another name
-    owners = _owners(body, arguments)
-    asked: dict[str, list[str]] = {}
-    for own, argument, index in _EXTENT.findall(body):
-        asked.setdefault(owners.get(own, ""), []).append(index or argument)
-
-    def asks(name: str, axis: int, rank: int) -> bool:
-        return name in lists or any(
-            not re.fullmatch(r"-?\d+", one) or int(one) % rank == axis for one in asked.get(name, ())
-        )
-
-    return asks
-
-
-def _owners(body: str, arguments: Sequence[_Argument]) -> dict[str, str]:
-    """Say of which argument of the op the variables of a function have the extents."""
-    owners: dict[str, str] = {argument.own: argument.name for argument in arguments}
-    for new, old in _COPY.findall(body):
-        owners.setdefault(new, owners.get(old, ""))
-    return owners
-
-
-def _called(
-    text: str, code: str, found: Function, arguments: Sequence[_Argument], given: Callable[..., Any] | None
-) -> Names:
-    """Read what a function, its comments and its reference call extents: `N = x.size(0)`, `x: (B, T, D)`, `B, T = x.shape`."""
-    body, reference = body_of(code, found), _source(given)
-    variables = getattr(getattr(given, "__code__", None), "co_varnames", ())
-    own = dict(zip(variables, (a.name for a in arguments), strict=False))
-    told: dict[End, str] = {}
-    taken = {one.upper() for one in _OF_EXTENTS.findall(body)}
-    taken |= {
-        *_CAPITAL.findall(mask(code)),
-        *(name for name in variables if _CAPITAL.fullmatch(name)),
-    }
-    for said, owners in ((body, _owners(body, arguments)), (reference, own)):
-        for name, of, first, second in _LETTER.findall(said):
-            axis = first or second
-            told.setdefault((owners.get(of, ""), int(axis) if axis else None), name)
-        for names, of in _UNPACKED.findall(said):
-            for axis, name in enumerate(re.findall(r"\w+", names)):
-                if len(name) == 1:
-                    told.setdefault((owners.get(of, ""), axis), name)
-    for of, names in _NOTED.findall(text):
-        for axis, name in enumerate(re.findall(r"\w+", names)):
-            told.setdefault((next((a.name for a in arguments if a.own == of), ""), axis), name)
-    # A capital letter says more than a small one, and is not given to what is called by the small one.
-    told = {end: name.upper() for end, name in sorted(told.items(), key=lambda one: one[1].islower())}
-    return Names({end: name for end, name in told.items() if name.isalpha()}, frozenset(taken))
-
-
 def _source(given: Callable[..., Any] | None) -> str:
     """Return the text of a reference, where it is known and may say what extents are called: a lambda cannot."""
     if not inspect.isfunction(given) or given.__name__ == "<lambda>":
@@ -855,141 +565,353 @@ def _source(given: Callable[..., Any] | None) -> str:
         return ""
 
 
-def _ties(code: str, found: Function, arguments: Sequence[_Argument]) -> Iterator[tuple[End, End]]:
-    """List what a function compares with each other: `a.sizes() == b.sizes()`, `a.size(1) == b.size(0)`."""
-    body = whole_body(code, found)
-    owners = _owners(body, arguments)
-    for before, one, i, other, j, behind in _TIE.findall(body):
-        if not before and not behind and bool(i) == bool(j):
-            yield (owners.get(one, ""), int(i) if i else None), (owners.get(other, ""), int(j) if j else None)
+class _Pair:
+    """A function of a snippet and its backward, on their way to an op and a kernel.
 
-
-def _places(
-    given: Callable[..., Any], arguments: Sequence[_Argument], inputs: Sequence[Any], where: str
-) -> tuple[int, ...]:
-    """Say which arguments take the results of a reference, where the function returns nothing.
-
-    Raises:
-        DefinitionError: the reference neither changes an argument nor returns what one would become.
+    Attributes:
+        where: names it in messages.
+        text: the snippet's, without what binds it; `code`: of that what the functions use, all else blank.
+        found, backward: the function, and its backward if it has one.
+        arguments: of the function.
+        given: the reference, or None.
+        values: the arguments of the example call, if there is one; `maker`: made them, where the user said how.
+        said: what it calls extents, and which it asks for.
     """
-    try:
-        first = call(given, inputs)
-    except Exception:  # `explore` says of it what there is to say
-        return ()
-    if first.changed and not first.results:
-        return ()
-    open_ = [place for place, argument in enumerate(arguments) if argument.open and argument.type == "Tensor"]
-    named = [place for place in open_ if re.match(r"(?:out|dst|result|res|ret)", arguments[place].own)] or [
-        place for place in open_ if arguments[place].own in ("y", "z", "c", "C", "o", "O")
-    ]
-    places = list(first.changed) or named or open_
-    shapes = [result.shape for result in first.results if isinstance(result, Tensor)]
-    if (
-        not shapes
-        or len(first.results) > len(places)
-        or any(inputs[p].shape != s for p, s in zip(places, shapes, strict=False))
-    ):
-        raise DefinitionError(
-            f"{where}: it returns nothing, so it changes its arguments, and the reference neither changes one nor returns what one "
-            "becomes. Let it change what the function changes: lambda out, x: out.copy_(...)"
+
+    def __init__(self, snippet: Snippet, key: str, bound: Mapping[str, str], given: Any, inputs: Any) -> None:
+        self.where, self.given = f"{snippet.where}, {key!r}", given
+        if given is not None:
+            function("reference", given, where=self.where)
+        self.kind, self.text = "cuda" if snippet.cuda else "cpp", _without_modules(snippet.text)
+        self.names, self.space, self.whole = unqualified(bound, _code(self.text), self.where)
+        functions = {kind: _defined(self.whole, name, self.where) for kind, name in self.names.items()}
+        self.found, self.backward = functions["forward"], functions.get("backward")
+        self.arguments = _arguments(self.found, self.where)
+        self.maker = inputs if callable(inputs) else None
+        if self.maker is not None:
+            inputs = drawn(self.maker, sizes_of(self.maker, self.where), self.where)
+        self.values = None if inputs is None else _values(inputs, self.arguments, self.where)
+        self.code = used_by(self.names.values(), self.text, self.whole)
+        self.masked, self.body = mask(self.code), body_of(self.code, self.found)
+        self.said = self._said()
+        self.op_name = _op_name(snippet, key, bound["forward"])
+
+    def registered(self, flags: tuple[str, ...]) -> Kernel:
+        """Register op and kernel."""
+        op = self.op()
+        if self.given is None and self.values is not None and op.signature.outputs:
+            op = seen(op, self.op, self.kernel, self.values, self.where)
+        _tell_of_the_one_before(op, self.where)
+        registry.register(op)
+        return registry.register(replace(self.kernel(op), flags=flags))
+
+    def kernel(self, op: Op) -> Kernel:
+        """Make the kernel: the text, and behind it what calls its functions."""
+        bound = {"forward": self.names["forward"]} if op.signature.outputs == COUNTS else self.names
+        match = match_functions(op, bound, self.whole, self.where, self.space, counted=True)
+        is_taken = not {"forward", "backward"}.isdisjoint(one.name for one in at_file_scope(self.whole))
+        called = ("called_forward", "called_backward") if is_taken else ("forward", "backward")
+        dense = _wants_dense(mask(self.text), self.values or ())
+        text = escaped("\n\n".join([self.text.rstrip(), _IMPLICIT, adapter_text(op, match, dense, called)]))
+        return Kernel(
+            f"{op.name}/inline",
+            cpp=text * (self.kind == "cpp"),
+            cuda=text * (self.kind == "cuda"),
+            saves=match.saves,
+            functions=called[: len(bound)] if is_taken else called,
+            doc=_doc(op, self.kind),
         )
-    return tuple(places[: len(shapes)])
 
+    def op(self, *, count: int = 0, trial: tuple[Trial, Call] | None = None) -> Op:
+        """Make the op that the function computes.
 
-def _changed(known: Example, arguments: Sequence[_Argument], may: bool) -> dict[int, str]:
-    """Give a letter to each argument that is changed in place: by the reference, or, without one, whatever may be if any may."""
-    places: Sequence[int] = known.first.changed if known.first else ()
-    if known.first is None and may:  # what a list that is const holds may be changed
-        open_ = [argument.is_list or (argument.open and argument.type == "Tensor") for argument in arguments]
-        places = [place for place, one in enumerate(open_) if one]
-    return {place: f"{letter}!" for place, letter in zip(places, "abcdefghijklmnopqrstuvwxyz", strict=False)}
-
-
-def _outputs(
-    known: Example, found: Function, code: str, where: str, told: int = 0, is_called: bool = False
-) -> list[str]:
-    """Name the outputs: as the function calls what it returns, where these are names of their own.
-
-    Args:
-        told: how many there are, where a run has shown it.
-        is_called: there is an example to run it on, for their number where nothing tells it.
-
-    Raises:
-        DefinitionError: the function returns something else than the reference, or what cannot be counted.
-    """
-    try:
-        returned = list(result_of(code, found, "").names)
-    except Unclear as error:
+        Args:
+            count: how many tensors a run has shown it to return.
+            trial: the function itself, where there is no reference, and its call with the example.
+        """
+        where, is_called = self.where, self.values is not None
+        void = self.found.returns == "void"
+        lacks = [what for what, value in (("reference", self.given), ("inputs", self.values)) if value is None]
+        cure = f"from_load_inline(..., {', '.join(f'{what}=...' for what in lacks)})"
+        missing = f"op {self.op_name!r} has no {' and no '.join(lacks)}: {cure}"
+        # Without an example whatever it takes; nothing can be made up to call the reference with.
+        values = (None,) * len(self.arguments) if self.values is None else self.values
+        given = self.given if is_called else None
+        reference = Reference(given, missing * bool(lacks), self._places(values) if void and given is not None else ())
+        names = [argument.name for argument in self.arguments]
+        known = explore(where, names, values, self.said, None if given is None else reference, self.maker)
+        differentiable = self._differentiable(known, bool(self._changed(known, void)))
+        if trial is not None:
+            known = replace(known, reference=trial[0], first=trial[1])
+        # What a run without a reference may change has to come back from it, to be seen.
+        may_change = void or (is_called and not count and _IN_PLACE.search(self.body) is not None)
+        changed, main = self._changed(known, may_change), common_dtype(known.values)
+        taken, shapes = list[str](), dict[str, str]()
+        for place, (argument, value) in enumerate(zip(self.arguments, known.values, strict=True)):
+            if main is not None and argument.is_list and value and value[0].dtype != main:
+                raise DefinitionError(
+                    f"{where}: the tensors of the list {argument.own} are {dtype_name(value[0].dtype)}, want the dtype of the others, "
+                    f"{dtype_name(main)}"
+                )
+            default = f"={argument.default}" * bool(argument.default)
+            taken.append(f"{_spelled(argument.type, value, main, changed.get(place, ''))} {argument.name}{default}")
+            if argument.type in ("Tensor", "Tensor?", LIST):
+                shapes[argument.name] = known.shape_of_input(place, where) if of_one_shape(value) else "?"
+        _require_whole_letters(known, shapes, where)
+        outputs = [] if void else self._outputs(known, count)
+        if known.first is not None and self.backward is not None and (kept := self._kept(outputs, self.backward)):
+            reference = replace(reference, kept=kept)
+            outputs = [name for place, name in enumerate(outputs) if place not in kept]
+            known = replace(known, reference=Reference(known.reference, kept=kept), first=known.first.less(kept))
         returned = []
-        if known.first is None and not told and "vector" in found.returns:
-            if is_called:
-                return [COUNT]
-            raise DefinitionError(
-                f"{where}: {error}: give inputs, to see in a call how many tensors it returns"
-            ) from None
-    count = len(known.first.results) if known.first else told or max(len(returned), 1)
-    if known.first is not None and not count and not known.first.changed:
-        raise DefinitionError(f"{where}: the reference returns nothing, and changes none of its arguments")
-    if known.first is not None and (
-        len(returned) < count if returned else count != 1 and found.returns.endswith("Tensor")
-    ):
-        raise DefinitionError(
-            f"{where}: the reference returns {plural(count, 'value')}, the function {plural(max(len(returned), 1), 'value')}"
+        for place, output in enumerate(outputs):
+            result = known.first.results[place] if known.first else None
+            itself = known.first.returned[place] if known.first else None
+            kind = "int" if outputs == [COUNT] else _kind(result, self.found.returns, where)
+            if kind == "Tensor":
+                shapes[output] = known.shape_of(place) if known.first else "?"
+                kind = _spelled(kind, result, main, "" if itself is None else changed.get(itself, ""))
+            returned.append(f"{kind} {output}")
+        op = Op(
+            self.op_name,
+            f"({', '.join(taken)}) -> ({', '.join(returned)})",
+            reference,
+            shapes,
+            None if known.is_plain else known.inputs,
+            dtypes=self._dtypes(main, known),
+            differentiable=differentiable,
+            corners=False,
+            doc="Made of a snippet for load_inline.",
         )
-    used = list(known.names)
-    names: list[str] = []
-    for place in range(count):
-        own = returned[place] if place < len(returned) else ""
-        fits = re.fullmatch(r"[A-Za-z](?:\w*[A-Za-z0-9])?", own) and not is_reserved(own) and own not in (*used, *names)
-        names.append(own if fits else f"output{place if count > 1 else ''}")
-    return [f"{one}_{place}" if one in used else one for place, one in enumerate(names)]
+        own = {letter: known.chance.get(extent, extent) for letter, extent in known.sizes.items()}
+        small = dict(zip(known.sizes, known.small(_MOST_ELEMENTS), strict=False))
+        # In the order of the op's letters: 2S names S later than S does.
+        own_size, check_size = (tuple(sizes[one] for one in op.letters if sizes) for sizes in (own, small))
+        return replace(op, benchmark_sizes=(own_size,) if tensors(known.values) else (), check_size=check_size)
+
+    def _owners(self, body: str) -> dict[str, str]:
+        """Say of which argument of the op the variables of the function have the extents."""
+        owners = {argument.own: argument.name for argument in self.arguments}
+        for new, old in _COPY.findall(body):
+            owners.setdefault(new, owners.get(old, ""))
+        return owners
+
+    def _asker(self, body: str) -> Callable[[str, int, int], bool]:
+        """Return what tells whether the function asks for an extent of an argument; what it never asks for is fixed.
+
+        ATen asks by itself, and a function that only hands its arguments on is not looked into.
+        """
+        if not _POINTERS.search(body):
+            return lambda name, axis, rank: True
+        lists = {argument.name for argument in self.arguments if argument.is_list}  # of which a loop has another name
+        owners, asked = self._owners(body), dict[str, list[str]]()
+        for own, argument, index in _EXTENT.findall(body):
+            asked.setdefault(owners.get(own, ""), []).append(index or argument)
+        return lambda name, axis, rank: (
+            name in lists
+            or any(not re.fullmatch(r"-?\d+", one) or int(one) % rank == axis for one in asked.get(name, ()))
+        )
+
+    def _said(self) -> Said:
+        """Read what the function, its comments and its reference call extents: `N = x.size(0)`, `x: (B, T, D)`, `B, T = x.shape`.
+
+        And what it compares with each other: `a.sizes() == b.sizes()`, `a.size(1) == b.size(0)`.
+        """
+        variables = getattr(getattr(self.given, "__code__", None), "co_varnames", ())
+        own = dict(zip(variables, (a.name for a in self.arguments), strict=False))
+        told: dict[End, str] = {}
+        taken = {one.upper() for one in _OF_EXTENTS.findall(self.body)} | {*_CAPITAL.findall(self.masked)}
+        taken |= {name for name in variables if _CAPITAL.fullmatch(name)}
+        for said, owners in ((self.body, self._owners(self.body)), (_source(self.given), own)):
+            for name, of, first, second in _LETTER.findall(said):
+                axis = first or second
+                told.setdefault((owners.get(of, ""), int(axis) if axis else None), name)
+            for names, of in _UNPACKED.findall(said):
+                for place, name in enumerate(re.findall(r"\w+", names)):
+                    if len(name) == 1:
+                        told.setdefault((owners.get(of, ""), place), name)
+        for of, names in _NOTED.findall(self.text):
+            for place, name in enumerate(re.findall(r"\w+", names)):
+                told.setdefault((next((a.name for a in self.arguments if a.own == of), ""), place), name)
+        # A capital letter says more than a small one, and is not given to what is called by the small one.
+        told = {end: name.upper() for end, name in sorted(told.items(), key=lambda one: one[1].islower())}
+        whole = whole_body(self.code, self.found)
+        owners = self._owners(whole)
+        ties = tuple(
+            ((owners.get(one, ""), int(i) if i else None), (owners.get(other, ""), int(j) if j else None))
+            for before, one, i, other, j, behind in _TIE.findall(whole)
+            if not before and not behind and bool(i) == bool(j)
+        )
+        told = {end: name for end, name in told.items() if name.isalpha()}
+        return Said(told, frozenset(taken), self._asker(self.body), self._asker(whole), ties)
+
+    def _places(self, inputs: Sequence[Any]) -> tuple[int, ...]:
+        """Say which arguments take the results of a reference, where the function returns nothing.
+
+        Raises:
+            DefinitionError: the reference neither changes an argument nor returns what one would become.
+        """
+        try:
+            first = call(self.given, inputs)
+        except Exception:  # `explore` says of it what there is to say
+            return ()
+        if first.changed and not first.results:
+            return ()
+        open_ = [place for place, argument in enumerate(self.arguments) if argument.open and argument.type == "Tensor"]
+        named = [place for place in open_ if re.match(r"(?:out|dst|result|res|ret)", self.arguments[place].own)] or [
+            place for place in open_ if self.arguments[place].own in ("y", "z", "c", "C", "o", "O")
+        ]
+        places = list(first.changed) or named or open_
+        shapes = [result.shape for result in first.results if isinstance(result, Tensor)]
+        if (
+            not shapes
+            or len(first.results) > len(places)
+            or any(inputs[p].shape != s for p, s in zip(places, shapes, strict=False))
+        ):
+            raise DefinitionError(
+                f"{self.where}: it returns nothing, so it changes its arguments, and the reference neither changes one nor returns what "
+                "one becomes. Let it change what the function changes: lambda out, x: out.copy_(...)"
+            )
+        return tuple(places[: len(shapes)])
+
+    def _changed(self, known: Example, may: bool) -> dict[int, str]:
+        """Give a letter to each argument that is changed in place: by the reference, or, without one, whatever may be if any may."""
+        places: Sequence[int] = known.first.changed if known.first else ()
+        if known.first is None and may:  # what a list that is const holds may be changed
+            open_ = [argument.is_list or (argument.open and argument.type == "Tensor") for argument in self.arguments]
+            places = [place for place, one in enumerate(open_) if one]
+        return {place: f"{letter}!" for place, letter in zip(places, "abcdefghijklmnopqrstuvwxyz", strict=False)}
+
+    def _outputs(self, known: Example, told: int) -> list[str]:
+        """Name the outputs: as the function calls what it returns, where these are names of their own.
+
+        Args:
+            told: how many there are, where a run has shown it; an example that it can run on may show that, where nothing tells it.
+
+        Raises:
+            DefinitionError: the function returns something else than the reference, or what cannot be counted.
+        """
+        try:
+            returned = list(result_of(self.code, self.found, "").names)
+        except Unclear as error:
+            returned = []
+            if known.first is None and not told and "vector" in self.found.returns:
+                if self.values is not None:
+                    return [COUNT]
+                raise DefinitionError(
+                    f"{self.where}: {error}: give inputs, to see in a call how many tensors it returns"
+                ) from None
+        count = len(known.first.results) if known.first else told or max(len(returned), 1)
+        if known.first is not None and not count and not known.first.changed:
+            raise DefinitionError(f"{self.where}: the reference returns nothing, and changes none of its arguments")
+        if known.first is not None and (
+            len(returned) < count if returned else count != 1 and self.found.returns.endswith("Tensor")
+        ):
+            raise DefinitionError(
+                f"{self.where}: the reference returns {plural(count, 'value')}, the function {plural(max(len(returned), 1), 'value')}"
+            )
+        used = list(known.names)
+        names: list[str] = []
+        for place in range(count):
+            own = returned[place] if place < len(returned) else ""
+            fits = (
+                re.fullmatch(r"[A-Za-z](?:\w*[A-Za-z0-9])?", own)
+                and not is_reserved(own)
+                and own not in (*used, *names)
+            )
+            names.append(own if fits else f"output{place if count > 1 else ''}")
+        return [f"{one}_{place}" if one in used else one for place, one in enumerate(names)]
+
+    def _kept(self, names: Sequence[str], backward: Function) -> dict[int, str]:
+        """List results that are there for backward alone: it takes them by name, and a gradient for each of the others only."""
+        tensors = [name for name, type_ in zip(backward.names, backward.types, strict=True) if is_tensor(type_)]
+        known = {*names, *self.found.names, *(argument.name for argument in self.arguments)}
+        incoming = [name for name in tensors if name not in known]
+        kept = {place: name for place, name in enumerate(names) if name in tensors}
+        return kept if incoming and len(incoming) == len(names) - len(kept) < len(names) else {}
+
+    def _dtypes(self, main: torch.dtype | None, known: Example) -> tuple[str, ...]:
+        """List the dtypes that text and reference take: those that it dispatches over; those of ATen; else the one of the example."""
+        over = _DISPATCH.findall(self.masked)
+        names = ["float32", "float64"] if over or not _POINTERS.search(self.masked) else []
+        names += ["float16"] * bool(over and all(re.search(r"_HALF\b|[:k]Half\b", one) for one in over))
+        names += ["bfloat16"] * bool(over and all("BFloat16" in one for one in over))
+        own = dtype_name(main or torch.float32)
+        return tuple(
+            dict.fromkeys([own, *(name for name in names if main is None or known.takes(getattr(torch, name)))])
+        )
+
+    def _differentiable(self, known: Example, changed: bool) -> bool | tuple[str, ...]:
+        """Say which inputs have a gradient: those that a backward returns one for, or that ATen finds."""
+        real = [
+            argument
+            for argument, value in zip(self.arguments, known.values, strict=True)
+            if argument.type == "Tensor" and (value is None or value.is_floating_point() or value.is_complex())
+        ]
+        if self.backward is None:
+            plain = known.first is not None and not changed and not _POINTERS.search(self.masked)
+            if not (plain and real and _has_graph(known)):
+                return False
+            # Labels have none that anybody wants: two formulas that agree at 0 and 1 need not be equally steep there.
+            labels = {name for name, value in zip(known.names, known.values, strict=True) if is_label(value)}
+            wanted = tuple(argument.name for argument in real if argument.name not in labels)
+            return wanted if labels and wanted else True
+        try:
+            names = result_of(self.code, self.backward, "").names
+        except Unclear:
+            return True
+        own = {of_gradient(name, [argument.own for argument in real]) for name in names}
+        said = tuple(argument.name for argument in real if own & {argument.own, argument.name})
+        return said if len(said) == len(names) else tuple(argument.name for argument in real[: len(names)])
 
 
-def _kept(
-    names: Sequence[str], arguments: Sequence[_Argument], forward: Function, backward: Function
-) -> dict[int, str]:
-    """List results that are there for backward alone: it takes them by name, and a gradient for each of the others only."""
-    tensors = [name for name, type_ in zip(backward.names, backward.types, strict=True) if is_tensor(type_)]
-    known = {*names, *forward.names, *(argument.name for argument in arguments)}
-    incoming = [name for name in tensors if name not in known]
-    kept = {place: name for place, name in enumerate(names) if name in tensors}
-    return kept if incoming and len(incoming) == len(names) - len(kept) < len(names) else {}
+def _wants_dense(code: str, values: Sequence[Any]) -> bool:
+    """Tell whether a text goes by memory, and so is given contiguous inputs, as nobody says that it takes others.
+
+    One that asks for strides has said so, unless it refuses what is not contiguous; and so has an example that is strided.
+    """
+    tensors = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    if any(isinstance(one, Tensor) and not one.is_contiguous() for one in tensors):
+        return False
+    return bool(_DENSE.search(code)) and ("is_contiguous" in code or not _STRIDES.search(code))
 
 
-def _dtypes(code: str, main: torch.dtype | None, known: Example) -> tuple[str, ...]:
-    """List the dtypes that text and reference take: those that it dispatches over; those of ATen; else the one of the example."""
-    over = _DISPATCH.findall(mask(code))
-    names = ["float32", "float64"] if over or not _POINTERS.search(mask(code)) else []
-    names += ["float16"] * bool(over and all(re.search(r"_HALF\b|[:k]Half\b", one) for one in over))
-    names += ["bfloat16"] * bool(over and all("BFloat16" in one for one in over))
-    own = dtype_name(main or torch.float32)
-    return tuple(dict.fromkeys([own, *(name for name in names if main is None or known.takes(getattr(torch, name)))]))
+def _tell_of_the_one_before(op: Op, where: str) -> None:
+    """Warn of kernels that somebody may hold, and that are from now on of an op which takes or returns something else."""
+    before = registry.ops.get(op.name)
+    if before is None or (before.schema, before.shapes) == (op.schema, op.shapes):
+        return
+    kernels = ", ".join(kernel.label for kernel in registry.history(f"{op.name}/inline"))
+    warnings.warn(
+        f"{where}: this is op {op.name}{op.signature} from now on, and no longer {before.signature}"
+        f"{_differing(before, op)}. {kernels} will be checked and timed as this op: to keep both, give one function another name",
+        stacklevel=4,
+    )
 
 
-def _differentiable(
-    known: Example, arguments: Sequence[_Argument], backward: Function | None, code: str, changed: bool
-) -> bool | tuple[str, ...]:
-    """Say which inputs have a gradient: those that a backward returns one for, or that ATen finds."""
-    real = [
-        argument
-        for argument, value in zip(arguments, known.values, strict=True)
-        if argument.type == "Tensor" and (value is None or value.is_floating_point() or value.is_complex())
-    ]
-    if backward is None:
-        plain = known.first is not None and not changed and not _POINTERS.search(mask(code))
-        if not (plain and real and _has_graph(known)):
-            return False
-        # Labels have none that anybody wants: two formulas that agree at 0 and 1 need not be equally steep there.
-        labels = {name for name, value in zip(known.names, known.values, strict=True) if is_label(value)}
-        wanted = tuple(argument.name for argument in real if argument.name not in labels)
-        return wanted if labels and wanted else True
-    try:
-        names = result_of(code, backward, "").names
-    except Unclear:
-        return True
-    own = {of_gradient(name, [argument.own for argument in real]) for name in names}
-    said = tuple(argument.name for argument in real if own & {argument.own, argument.name})
-    return said if len(said) == len(names) else tuple(argument.name for argument in real[: len(names)])
+def _differing(before: Op, op: Op) -> str:
+    """Say what differs of the shapes, where the schemas are the same."""
+    names = [name for name in op.shapes if before.schema == op.schema and before.shapes[name] != op.shapes[name]]
+    return (
+        f" with {', '.join(f'{name} of shape {before.shapes[name]!r}, now {op.shapes[name]!r}' for name in names)}"
+        * bool(names)
+    )
+
+
+def _require_whole_letters(known: Example, shapes: Mapping[str, str], where: str) -> None:
+    """Refuse letters of the user's own function for inputs that no shape tells: 2H may be odd, and then there is no H.
+
+    Raises:
+        DefinitionError: no input has such a letter as an extent.
+    """
+    words = " ".join(shapes.values()).split()
+    for letter in known.sizes if known.maker is not None and "?" not in words else ():
+        if letter in words:
+            continue
+        parts = [word for word in words if letter in word]
+        has = f"makes {parts[0]}, and no input has {letter} itself" if parts else f"takes {letter}, and no input has it"
+        cure = f"Put a number in its place, such as 16, and take {letter} out of the arguments"
+        raise DefinitionError(f"{where}: inputs() {has} as an extent, so nothing tells it from the inputs. {cure}")
 
 
 def _has_graph(known: Example) -> bool:
