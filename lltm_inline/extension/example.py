@@ -12,6 +12,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, count, cycle, permutations, product
@@ -22,7 +23,7 @@ from torch import Tensor
 
 from ..base.arguments import plural, shown
 from ..errors import DefinitionError, InputError
-from ..model.shapes import Shape
+from ..model.shapes import Formula, Shape
 from ..run.cases.drawing import is_label
 from ..run.function import each, same, tensors
 
@@ -420,9 +421,11 @@ class Example:
         if linear is not None:
             return linear
         moved = [name for name in self._numbers if len({known[name] for known, _ in probes}) > 1]
-        for text, formula in _formulas(self.sizes, moved):
-            if all(_value(formula, known) == extent for known, extent in probes):
-                return text
+        for text in _formulas([*self.sizes], moved):
+            formula = Formula.parse(text)
+            with suppress(ZeroDivisionError):
+                if all(formula(known) == extent for known, extent in probes):
+                    return text
         return None
 
     @property
@@ -465,38 +468,22 @@ def common_dtype(values: Sequence[Any]) -> torch.dtype | None:
     return next(iter((*real, *listed)), None)
 
 
-def _formulas(letters: Mapping[str, int], numbers: Sequence[str]) -> Iterator[tuple[str, Callable[..., int]]]:
-    """List the extents that results have beside sums of letters, the simplest first; each takes what is known by name."""
-    for number in numbers:
-        yield number, lambda k, n=number: k[n]
-    for letter, number in product(letters, numbers):
-        yield f"{letter}*{number}", lambda k, a=letter, n=number: k[a] * k[n]
-        yield f"{letter}/{number}", lambda k, a=letter, n=number: k[a] // k[n]
-        yield f"{letter}+{number}", lambda k, a=letter, n=number: k[a] + k[n]
-        yield f"{letter}-{number}+1", lambda k, a=letter, n=number: k[a] - k[n] + 1
-        yield f"{letter}+2*{number}", lambda k, a=letter, n=number: k[a] + 2 * k[n]
-        yield f"({letter}+{number}-1)/{number}", lambda k, a=letter, n=number: (k[a] + k[n] - 1) // k[n]
-    for letter in letters:
-        for divisor in (2, 3, 4, 8, 16, 32, 64):
-            yield f"{letter}/{divisor}", lambda k, a=letter, d=divisor: k[a] // d
-            yield f"({letter}+{divisor - 1})/{divisor}", lambda k, a=letter, d=divisor: (k[a] + d - 1) // d
-    for letter, size, stride in product(letters, (*numbers, *letters), numbers):  # windows that move over an axis
-        if len({letter, size, stride}) == 3:
-            yield f"({letter}-{size})/{stride}+1", lambda k, a=letter, n=size, s=stride: (k[a] - k[n]) // k[s] + 1
-    for letter, size, pad in product(letters, (*numbers, *letters), numbers):
-        if len({letter, size, pad}) == 3:
-            yield f"{letter}-{size}+2*{pad}+1", lambda k, a=letter, n=size, p=pad: k[a] - k[n] + 2 * k[p] + 1
-    for letter, size, stride, pad in product(letters, (*numbers, *letters), numbers, numbers):
-        if len({letter, size, stride, pad}) == 4:
-            text = f"({letter}-{size}+2*{pad})/{stride}+1"
-            yield text, lambda k, a=letter, n=size, s=stride, p=pad: (k[a] - k[n] + 2 * k[p]) // k[s] + 1
+#: The extents that results have beside sums of letters, the simplest first: of a letter, a number, and windows that move over an axis.
+_FORMULAS = (
+    *("n", "A*n", "A/n", "A+n", "A-n+1", "A+2*n", "(A+n-1)/n"),
+    *(text for d in (2, 3, 4, 8, 16, 32, 64) for text in (f"A/{d}", f"(A+{d - 1})/{d}")),
+    *("(A-K)/s+1", "A-K+2*p+1", "(A-K+2*p)/s+1"),
+)
 
 
-def _value(formula: Callable[..., int], known: Mapping[str, int]) -> int | None:
-    try:
-        return formula(known)
-    except ZeroDivisionError:
-        return None
+def _formulas(letters: Sequence[str], numbers: Sequence[str]) -> Iterator[str]:
+    """List these with every letter and number in its place; `K` is either, and none stands for two."""
+    for form in _FORMULAS:
+        places = list(dict.fromkeys(re.findall(r"[A-Za-z]", form)))
+        kinds = {"A": letters, "K": (*numbers, *letters)}
+        for given in product(*(kinds.get(place, numbers) for place in places)):
+            if len({*given}) == len(given):
+                yield form.translate(dict(zip(map(ord, places), given, strict=True)))
 
 
 def sizes_of(maker: Callable[..., Any], where: str) -> dict[str, int]:

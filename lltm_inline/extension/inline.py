@@ -19,7 +19,6 @@ import torch
 from torch import Tensor
 
 from ..base.arguments import did_you_mean, function, plural, refusal, shown, string, strings
-from ..base.files import escaped
 from ..cpp.functions import Function, at_file_scope, laid_open, squeezed
 from ..cpp.masks import heads, mask, taken
 from ..diagnosis.source_text import bracket_fault, python_line
@@ -33,7 +32,7 @@ from ..run.compare import dtype_name
 from ..run.function import each, tensors
 from ..source.signature import aliases_in, meant_function
 from ..source.types import read_type
-from .classic import adapter_text, flags_of
+from .classic import calling, flags_of
 from .example import (
     Call,
     End,
@@ -48,7 +47,7 @@ from .example import (
     words,
 )
 from .matching import is_tensor, match_functions, of_gradient, unqualified
-from .reading import Unclear, body_of, find_modules, result_of, used_by, whole_body
+from .reading import Unclear, body_of, find_modules, result_of, used_by, whole_body, without_modules
 from .trial import COUNT, COUNTS, Trial, seen
 
 #: Arguments of `load_inline` that ask for what does not exist here.
@@ -212,7 +211,7 @@ no_implicit_headers: accepted, without effect.
     made: list[Kernel] = []
     for forward, backward in pairs.items():
         names = {"forward": bound[forward]} | ({"backward": bound[backward]} if backward else {})
-        made.append(_Pair(snippet, forward, names, own(forward), example(forward)).registered(flags))
+        made.append(_Pair(snippet, forward, names, own(forward), example(forward), flags).registered())
     return made[0] if len(made) == 1 else tuple(made)
 
 
@@ -364,14 +363,6 @@ class Reference:
                 )
             values[place].copy_(result)
         return None
-
-
-def _without_modules(text: str) -> str:
-    """Leave out what binds a text by itself, and keep the number of every line."""
-    for module in reversed(find_modules(text)):
-        blank = re.sub(r"[^\n]", " ", text[module.start : module.end])
-        text = text[: module.start] + blank + text[module.end :]
-    return text
 
 
 def _defined(code: str, name: str, where: str) -> Function:
@@ -578,11 +569,13 @@ class _Pair:
         said: what it calls extents, and which it asks for.
     """
 
-    def __init__(self, snippet: Snippet, key: str, bound: Mapping[str, str], given: Any, inputs: Any) -> None:
-        self.where, self.given = f"{snippet.where}, {key!r}", given
+    def __init__(
+        self, snippet: Snippet, key: str, bound: Mapping[str, str], given: Any, inputs: Any, flags: tuple[str, ...]
+    ) -> None:
+        self.flags, self.where, self.given = flags, f"{snippet.where}, {key!r}", given
         if given is not None:
             function("reference", given, where=self.where)
-        self.kind, self.text = "cuda" if snippet.cuda else "cpp", _without_modules(snippet.text)
+        self.kind, self.text = "cuda" if snippet.cuda else "cpp", without_modules(snippet.text)
         self.names, self.space, self.whole = unqualified(bound, _code(self.text), self.where)
         functions = {kind: _defined(self.whole, name, self.where) for kind, name in self.names.items()}
         self.found, self.backward = functions["forward"], functions.get("backward")
@@ -596,29 +589,26 @@ class _Pair:
         self.said = self._said()
         self.op_name = _op_name(snippet, key, bound["forward"])
 
-    def registered(self, flags: tuple[str, ...]) -> Kernel:
+    def registered(self) -> Kernel:
         """Register op and kernel."""
         op = self.op()
         if self.given is None and self.values is not None and op.signature.outputs:
             op = seen(op, self.op, self.kernel, self.values, self.where)
         _tell_of_the_one_before(op, self.where)
         registry.register(op)
-        return registry.register(replace(self.kernel(op), flags=flags))
+        return registry.register(self.kernel(op))
 
     def kernel(self, op: Op) -> Kernel:
         """Make the kernel: the text, and behind it what calls its functions."""
         bound = {"forward": self.names["forward"]} if op.signature.outputs == COUNTS else self.names
-        match = match_functions(op, bound, self.whole, self.where, self.space, counted=True)
-        is_taken = not {"forward", "backward"}.isdisjoint(one.name for one in at_file_scope(self.whole))
-        called = ("called_forward", "called_backward") if is_taken else ("forward", "backward")
-        dense = _wants_dense(mask(self.text), self.values or ())
-        text = escaped("\n\n".join([self.text.rstrip(), _IMPLICIT, adapter_text(op, match, dense, called)]))
-        return Kernel(
-            f"{op.name}/inline",
-            cpp=text * (self.kind == "cpp"),
-            cuda=text * (self.kind == "cuda"),
-            saves=match.saves,
-            functions=called[: len(bound)] if is_taken else called,
+        return calling(
+            op,
+            match_functions(op, bound, self.whole, self.where, self.space, counted=True),
+            f"{self.text.rstrip()}\n\n{_IMPLICIT}",
+            "inline",
+            cuda=self.kind == "cuda",
+            dense=_wants_dense(mask(self.text), self.values or ()),
+            flags=self.flags,
             doc=_doc(op, self.kind),
         )
 
