@@ -31,7 +31,7 @@ from ..model.registry import Argument, Op
 from ..source.signature import cpp_type, returned_type, tuple_of
 from ..source.types import NARROW, read_type
 from .matching import Called, Match, bound_of, is_tensor, match_functions, unqualified
-from .reading import find_modules, without_modules
+from .reading import find_modules
 from .setup_py import Extension
 
 _CPP, _CUDA = (".cpp", ".cc", ".cxx"), (".cu",)
@@ -77,7 +77,9 @@ def kernel_of(
             f"{where}: no PYBIND11_MODULE or TORCH_LIBRARY in {', '.join(path.name for path in paths)}, which would say what its "
             "functions are. Name them: import_extension(..., forward='NAME', backward='NAME')"
         )
-    own = without_modules(text)
+    own = text
+    for module in reversed(modules):
+        own = f"{own[: module.start].rstrip()}\n\n{own[module.end :].lstrip()}".rstrip("\n")
     functions = {name: what for module in modules for name, what in module.functions.items()}
     bound = {kind: functions.get(name, name) for kind, name in named.items()} if named else {}
     bound, space, code = unqualified(bound or bound_of(functions, op.name, where), code_of(own), where)
