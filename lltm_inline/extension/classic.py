@@ -61,11 +61,10 @@ def kernel_of(
         InputError: a source that is no text.
         DefinitionError: a source of another language, nothing that binds its functions, or functions that do not match the op.
     """
-    where = f"extension {extension.name!r} in {shown(str(directory))}"
     paths = [directory / source for source in extension.sources]
     for path in paths:
         if path.suffix not in _CPP + _CUDA:
-            raise DefinitionError(f"{where}: {path.name} is neither C++ nor CUDA: want {', '.join(_CPP + _CUDA)}")
+            raise DefinitionError(f"{path.name} is neither C++ nor CUDA: want {', '.join(_CPP + _CUDA)}")
     # What launches the kernels is called by what binds them.
     paths.sort(key=lambda path: path.suffix not in _CUDA)
     seen: set[Path] = set()
@@ -74,7 +73,7 @@ def kernel_of(
     modules = find_modules(text)
     if not modules and not named:
         raise DefinitionError(
-            f"{where}: no PYBIND11_MODULE or TORCH_LIBRARY in {', '.join(path.name for path in paths)}, which would say what its "
+            f"no PYBIND11_MODULE or TORCH_LIBRARY in {', '.join(path.name for path in paths)}, which would say what its "
             "functions are. Name them: import_extension(..., forward='NAME', backward='NAME')"
         )
     own = text
@@ -82,13 +81,13 @@ def kernel_of(
         own = f"{own[: module.start].rstrip()}\n\n{own[module.end :].lstrip()}".rstrip("\n")
     functions = {name: what for module in modules for name, what in module.functions.items()}
     bound = {kind: functions.get(name, name) for kind, name in named.items()} if named else {}
-    bound, space, code = unqualified(bound or bound_of(functions, op.name, where), code_of(own), where)
+    bound, space, code = unqualified(bound or bound_of(functions, op.name), code_of(own))
     on_gpu = paths[0].suffix in _CUDA
     return calling(
         op,
-        match_functions(op, bound, code, where, space),
+        match_functions(op, bound, code, space),
         own,
-        variant or _variant_of(extension, where),
+        variant or _variant_of(extension),
         cuda=on_gpu,
         dense="is_contiguous" in own,
         flags=flags_of(extension.cxx_flags, extension.nvcc_flags, on_gpu),
@@ -122,10 +121,10 @@ def _read(path: Path, several: bool, includes: Sequence[Path], seen: set[Path]) 
     return f"// From {path.name}.\n{text}" if several else text
 
 
-def _variant_of(extension: Extension, where: str) -> str:
+def _variant_of(extension: Extension) -> str:
     name = extension.name.rpartition(".")[2]
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise DefinitionError(f"{where}: {shown(name)} cannot be a variant's name: give one, variant='cpp'")
+        raise DefinitionError(f"{shown(name)} cannot be a variant's name: give one, variant='cpp'")
     return name
 
 

@@ -313,7 +313,7 @@ class Example:
         """Write the shape of a tensor in letters."""
         return self._written(value.shape)
 
-    def shape_of_input(self, place: int, where: str) -> str:
+    def shape_of_input(self, place: int) -> str:
         """Write the shape of an argument that is a tensor, or a list of such.
 
         Raises:
@@ -328,7 +328,7 @@ class Example:
         ]
         if None in words or len({len(shape) for _, shape in shapes}) > 1:
             raise DefinitionError(
-                f"{where}: inputs() gives {self.names[place]} the shapes "
+                f"inputs() gives {self.names[place]} the shapes "
                 f"{' and '.join(f'{tuple(shape)} at {_at(sizes)}' for sizes, shape in (shapes[0], shapes[-1]))}, want extents that are "
                 "sums of letters and numbers, such as B, 2*D or T+4. Give what is none a letter of its own"
             )
@@ -486,7 +486,7 @@ def _formulas(letters: Sequence[str], numbers: Sequence[str]) -> Iterator[str]:
                 yield form.translate(dict(zip(map(ord, places), given, strict=True)))
 
 
-def sizes_of(maker: Callable[..., Any], where: str) -> dict[str, int]:
+def sizes_of(maker: Callable[..., Any]) -> dict[str, int]:
     """Choose an extent for each letter that a function for inputs takes.
 
     Raises:
@@ -495,12 +495,12 @@ def sizes_of(maker: Callable[..., Any], where: str) -> dict[str, int]:
     names = [*inspect.signature(maker).parameters]
     if len(names) < 2 or not all(re.fullmatch(r"[A-Z]", name) for name in names[1:]):
         raise InputError(
-            f"{where}: inputs takes ({', '.join(names)}), want (randn, N, M, ...) with a capital letter for each extent"
+            f"inputs takes ({', '.join(names)}), want (randn, N, M, ...) with a capital letter for each extent"
         )
     return dict(zip(names[1:], (29, 31, 37, 41, 43, 47, 53, 59, 61, 67), strict=False))
 
 
-def drawn(maker: Callable[..., Any], sizes: Mapping[str, int], where: str) -> Any:
+def drawn(maker: Callable[..., Any], sizes: Mapping[str, int]) -> Any:
     """Make example inputs by the user's function, at these sizes.
 
     Raises:
@@ -511,11 +511,10 @@ def drawn(maker: Callable[..., Any], sizes: Mapping[str, int], where: str) -> An
         return maker(lambda *shape: torch.randn(shape, generator=generator), **sizes)
     except Exception as error:
         said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        raise DefinitionError(f"{where}: inputs(randn, {_at(sizes)}) failed: {said}") from error
+        raise DefinitionError(f"inputs(randn, {_at(sizes)}) failed: {said}") from error
 
 
 def explore(
-    where: str,
     names: Sequence[str],
     values: Sequence[Any],
     said: Said,
@@ -525,7 +524,6 @@ def explore(
     """Find out which extents of an example may be others.
 
     Args:
-        where: for messages.
         names: of the arguments.
         values: of the arguments.
         said: of the extents.
@@ -557,9 +555,7 @@ def explore(
             told = {extent for those in bound.values() for extent in those}
             extents |= {extent: None for extent in value.shape if extent > 1 and extent in known | told}
     if len(extents) > len(_LETTERS):
-        raise InputError(
-            f"{where}: inputs have {plural(len(extents), 'different extent')}, want {len(_LETTERS)} at most"
-        )
+        raise InputError(f"inputs have {plural(len(extents), 'different extent')}, want {len(_LETTERS)} at most")
     first = None
     if reference is not None:
         try:
@@ -568,18 +564,18 @@ def explore(
         except Exception as error:
             raised = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             raise DefinitionError(
-                f"{where}: the reference fails on the example inputs ({', '.join(map(words, values))}): {raised}. "
+                f"the reference fails on the example inputs ({', '.join(map(words, values))}): {raised}. "
                 f"It is called as the function is: ({', '.join(names)})"
             ) from error
     letters = said.letters(names, values, extents)
     made: list[tuple[dict[str, int], Sequence[Any]]] = []
     if maker is not None:
-        sizes = sizes_of(maker, where)
+        sizes = sizes_of(maker)
         letters = {extent: letter for letter, extent in sizes.items()}
         made.append((sizes, values))
         for steps in (*({letter: 1} for letter in sizes), dict(zip(sizes, cycle(_TOGETHER), strict=False))):
             other = {letter: size + steps.get(letter, 0) for letter, size in sizes.items()}
-            inputs = drawn(maker, other, where)
+            inputs = drawn(maker, other)
             made.append((other, [inputs] if isinstance(inputs, Tensor) else inputs))
         # A number that is another at other sizes is made, and nobody chooses it.
         moves = zip(names, zip(*(inputs for _, inputs in made), strict=False), strict=False)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-from ast import literal_eval
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from tokenize import TokenError
@@ -22,10 +21,10 @@ from ..base.arguments import did_you_mean, function, plural, refusal, shown, str
 from ..cpp.functions import Function, at_file_scope, laid_open, squeezed
 from ..cpp.masks import heads, mask, taken
 from ..diagnosis.source_text import bracket_fault, python_line
-from ..errors import DefinitionError, InputError
+from ..errors import DefinitionError, InputError, naming
 from ..model.kernel import Kernel
 from ..model.op import LIST, RESULTS, fits, is_default
-from ..model.registry import Op, registry
+from ..model.registry import Argument, Op, registry
 from ..model.reserved import is_reserved
 from ..run.cases.drawing import is_label
 from ..run.compare import dtype_name
@@ -178,46 +177,45 @@ no_implicit_headers: accepted, without effect.
                 f"{refused}={shown(locals()[refused])}: there is no SYCL here. Want C++ or CUDA. For names, write functions="
             )
     where = f"from_load_inline({shown(string('name', name))})" if name else "from_load_inline()"
-    if not cpp_sources and not cuda_sources:
-        cure = "The first argument is a name, as load_inline has it: from_load_inline('ext', source, ...)"
-        raise InputError(f"{where}: no cpp_sources and no cuda_sources. {cure}")
-    for flag in strings("extra_ldflags", extra_ldflags or (), where=where):
-        if not _LINKED.fullmatch(flag):
-            raise InputError(
-                f"{where}: extra_ldflags={shown(flag)} links another library: a kernel is linked with torch's libraries alone. "
-                "Leave it out, and write what it is needed for in C++ or with torch's own functions"
-            )
-    snippet = Snippet(
-        where, name, joined("cpp_sources", cpp_sources, where), joined("cuda_sources", cuda_sources, where)
-    )
-    if (found := python_line(snippet.text)) is not None:
-        raise InputError(f"{where}: line {found[0]} of the text is Python: {shown(found[1].strip())}. Want C++ or CUDA")
-    if mistake := _unfinished(snippet.text):
-        raise InputError(f"{where}: {mistake}")
-    cxx, nvcc = (
-        strings(name, flags or (), where=where)
-        for name, flags in (("extra_cflags", extra_cflags), ("extra_cuda_cflags", extra_cuda_cflags))
-    )
-    includes = (f"-I{path}" for path in strings("extra_include_paths", extra_include_paths or (), where=where))
-    flags = (*flags_of(cxx, nvcc, bool(snippet.cuda)), *includes)
-    bound = snippet.bound(functions)
-    pairs = snippet.pairs(bound, gradient)
-    for what, given in (("reference", reference), ("inputs", inputs)):
-        if isinstance(given, Mapping) and (unknown := [key for key in given if key not in pairs]):
-            raise InputError(
-                f"{where}: {what} has {shown(unknown[0])}, want names of the functions: {', '.join(pairs)}"
-            )
-    own, example = _of("reference", reference, pairs, where), _of("inputs", inputs, pairs, where)
+    with naming(where):
+        if not cpp_sources and not cuda_sources:
+            cure = "The first argument is a name, as load_inline has it: from_load_inline('ext', source, ...)"
+            raise InputError(f"no cpp_sources and no cuda_sources. {cure}")
+        for flag in strings("extra_ldflags", extra_ldflags or ()):
+            if not _LINKED.fullmatch(flag):
+                raise InputError(
+                    f"extra_ldflags={shown(flag)} links another library: a kernel is linked with torch's libraries alone. "
+                    "Leave it out, and write what it is needed for in C++ or with torch's own functions"
+                )
+        snippet = Snippet(name, joined("cpp_sources", cpp_sources), joined("cuda_sources", cuda_sources))
+        if (found := python_line(snippet.text)) is not None:
+            raise InputError(f"line {found[0]} of the text is Python: {shown(found[1].strip())}. Want C++ or CUDA")
+        if mistake := _unfinished(snippet.text):
+            raise InputError(f"{mistake}")
+        cxx, nvcc = (
+            strings(name, flags or ())
+            for name, flags in (("extra_cflags", extra_cflags), ("extra_cuda_cflags", extra_cuda_cflags))
+        )
+        includes = (f"-I{path}" for path in strings("extra_include_paths", extra_include_paths or ()))
+        flags = (*flags_of(cxx, nvcc, bool(snippet.cuda)), *includes)
+        bound = snippet.bound(functions)
+        pairs = snippet.pairs(bound, gradient)
+        for what, given in (("reference", reference), ("inputs", inputs)):
+            if isinstance(given, Mapping) and (unknown := [key for key in given if key not in pairs]):
+                raise InputError(f"{what} has {shown(unknown[0])}, want names of the functions: {', '.join(pairs)}")
+        own, example = _of("reference", reference, pairs), _of("inputs", inputs, pairs)
     made: list[Kernel] = []
     for forward, backward in pairs.items():
         names = {"forward": bound[forward]} | ({"backward": bound[backward]} if backward else {})
-        made.append(_Pair(snippet, forward, names, own(forward), example(forward), flags).registered())
+        what = f"{where}, {forward!r}"
+        with naming(what):
+            made.append(_Pair(snippet, forward, names, own(forward), example(forward), flags).registered(what))
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def joined(name: str, sources: Any, where: str) -> str:
+def joined(name: str, sources: Any) -> str:
     """Put sources behind each other, as `load_inline` does, with plain line ends."""
-    parts = (sources,) if isinstance(sources, str) else strings(name, sources or (), where=where)
+    parts = (sources,) if isinstance(sources, str) else strings(name, sources or ())
     return "\n".join(parts).replace("\r\n", "\n")
 
 
@@ -242,13 +240,13 @@ def _code(text: str) -> str:
     return laid_open(text, "")
 
 
-def _of(what: str, given: Any, pairs: Mapping[str, str], where: str) -> Callable[[str], Any]:
+def _of(what: str, given: Any, pairs: Mapping[str, str]) -> Callable[[str], Any]:
     """Return what says which of several values belongs to a function."""
     if isinstance(given, Mapping):
         return given.get
     if given is not None and len(pairs) > 1:
         raise InputError(
-            f"{where}: {what} is one, and the snippet has {len(pairs)} functions: want a dict, {{{next(iter(pairs))!r}: ...}}. "
+            f"{what} is one, and the snippet has {len(pairs)} functions: want a dict, {{{next(iter(pairs))!r}: ...}}. "
             f"Functions: {', '.join(pairs)}"
         )
     return lambda _: given
@@ -259,12 +257,10 @@ class Snippet:
     """The texts of a snippet.
 
     Attributes:
-        where: names it in messages.
         name: of the extension.
         cpp, cuda: its texts.
     """
 
-    where: str
     name: str
     cpp: str
     cuda: str
@@ -282,19 +278,17 @@ class Snippet:
         if functions is None:
             bound = {name: what for module in find_modules(self.text) for name, what in module.functions.items()}
             if not bound:
-                raise InputError(f"{self.where}: no functions=, and nothing in the text binds one. {listed}")
+                raise InputError(f"no functions=, and nothing in the text binds one. {listed}")
             return bound
         if isinstance(functions, str):
             functions = [functions]
-        names = strings("functions", list(functions) if isinstance(functions, Mapping) else functions, where=self.where)
+        names = strings("functions", list(functions) if isinstance(functions, Mapping) else functions)
         if not names:
-            raise InputError(f"{self.where}: functions is empty. {listed}")
+            raise InputError(f"functions is empty. {listed}")
         for name in names:
             if name not in defined:
                 near = did_you_mean(name, defined)
-                raise InputError(
-                    f"{self.where}: the text defines no function {shown(name)} at file scope.{near} {listed}"
-                )
+                raise InputError(f"the text defines no function {shown(name)} at file scope.{near} {listed}")
         return {name: name for name in names}
 
     def pairs(self, bound: Mapping[str, str], gradient: Any) -> dict[str, str]:
@@ -303,17 +297,15 @@ class Snippet:
             others = [name for name in bound if name != gradient]
             if len(others) != 1:
                 raise InputError(
-                    f"{self.where}: gradient={gradient!r}: say of which function: {{'{others[0] if others else 'FORWARD'}': {gradient!r}}}"
+                    f"gradient={gradient!r}: say of which function: {{'{others[0] if others else 'FORWARD'}': {gradient!r}}}"
                 )
             gradient = {others[0]: gradient}
         if gradient is not None and not isinstance(gradient, Mapping):
-            raise refusal("gradient", gradient, "a dict of functions by name, {'foo': 'foo_grad'}", where=self.where)
+            raise refusal("gradient", gradient, "a dict of functions by name, {'foo': 'foo_grad'}")
         found = dict(gradient or {})
         for name in [*found, *found.values()]:
             if name not in bound:
-                raise InputError(
-                    f"{self.where}: gradient names {shown(name)}, want some of functions: {', '.join(bound)}"
-                )
+                raise InputError(f"gradient names {shown(name)}, want some of functions: {', '.join(bound)}")
         for name in bound:
             named = re.compile(rf"{re.escape(_FORWARD.sub('', name))}_?(?:backward|bwd|bw)")
             other = next(filter(named.fullmatch, bound), "")
@@ -365,23 +357,23 @@ class Reference:
         return None
 
 
-def _defined(code: str, name: str, where: str) -> Function:
+def _defined(code: str, name: str) -> Function:
     """Find a function, with what its types stand for.
 
     Raises:
         DefinitionError: there is none, or several, or a template.
     """
     if name.startswith("["):
-        raise DefinitionError(f"{where}: it binds a lambda, want a function with a name")
+        raise DefinitionError("it binds a lambda, want a function with a name")
     found = [one for one in at_file_scope(code) if one.name == name]
     if not found:
-        raise DefinitionError(f"{where}: the text defines no function {name!r} at file scope, outside of any namespace")
+        raise DefinitionError(f"the text defines no function {name!r} at file scope, outside of any namespace")
     if len(found) > 1:
         several = " and ".join(f"{name}({', '.join(one.types)})" for one in found)
-        raise DefinitionError(f"{where}: {name!r} is overloaded: {several}. Give each a name of its own")
+        raise DefinitionError(f"{name!r} is overloaded: {several}. Give each a name of its own")
     if found[0].template:
         raise DefinitionError(
-            f"{where}: {name!r} is a template: want a function that calls it with a type, "
+            f"{name!r} is a template: want a function that calls it with a type, "
             f"at::Tensor {name}_float(at::Tensor x) {{ return {name}<float>(x); }}"
         )
     spelled = meant_function(found[0], aliases_in(mask(code)))
@@ -389,38 +381,28 @@ def _defined(code: str, name: str, where: str) -> Function:
     returned = {_kind_of(one) for one in (plain, plain.rpartition(" ")[2]) if not one.endswith("Scalar")} & {*RESULTS}
     if not returned and not _RETURNED.search(plain):
         raise DefinitionError(
-            f"{where}: {name!r} returns {spelled.returns!r}, want tensors or numbers: one, several in a std::tuple, a std::vector of "
+            f"{name!r} returns {spelled.returns!r}, want tensors or numbers: one, several in a std::tuple, a std::vector of "
             "tensors, or void. Write a function around it that returns such, and name that one in functions"
         )
     return spelled
 
 
 @dataclass(frozen=True)
-class _Argument:
-    """One argument of a function.
+class _Argument(Argument):
+    """One argument of a function, as the op has it.
 
     Attributes:
-        own, name: its name in C++ and in the op.
-        type: in the op.
+        own: its name in C++.
         open: the function may change it.
         narrow: a number that the function takes as `float`.
-        default: in the op; empty for none.
     """
 
-    own: str
-    name: str
-    type: str
-    open: bool
+    own: str = ""
+    open: bool = False
     narrow: bool = False
-    default: str = ""
-
-    @property
-    def is_list(self) -> bool:
-        """Whether it is a list of tensors."""
-        return self.type == LIST
 
 
-def _arguments(found: Function, where: str) -> list[_Argument]:
+def _arguments(found: Function) -> list[_Argument]:
     """Read the arguments of a function.
 
     Raises:
@@ -432,21 +414,23 @@ def _arguments(found: Function, where: str) -> list[_Argument]:
         kind = _kind_of(type_)
         if not kind:
             raise DefinitionError(
-                f"{where}: argument {number} is {f'{type_} {own}'.strip()!r}, want a tensor, a number, a string, a list of "
+                f"argument {number} is {f'{type_} {own}'.strip()!r}, want a tensor, a number, a string, a list of "
                 "tensors or numbers or an optional one. Write a function around it that takes such arguments, and name that "
                 "one in functions"
             )
         name = _named(own, number, kind, arguments)
         narrow = kind.startswith("float") and read_type(type_).of == "float"
-        arguments.append(_Argument(own, name, kind, "const" not in type_, narrow, _default(kind, default)))
+        arguments.append(
+            _Argument(name, kind, _default(kind, default), own=own, open="const" not in type_, narrow=narrow)
+        )
     if not any(argument.type in ("Tensor", LIST) for argument in arguments):
         raise DefinitionError(
-            f"{where}: it takes no Tensor, which would tell device and dtype. Write a function around it that takes one, "
+            "it takes no Tensor, which would tell device and dtype. Write a function around it that takes one, "
             "torch::Tensor like, and name that one in functions"
         )
     # As in C++, what stands behind a default has one: where one cannot be read, those before it go, too.
-    given = max((number for number, argument in enumerate(arguments) if not argument.default), default=-1)
-    return [replace(a, default="") if number < given else a for number, a in enumerate(arguments)]
+    given = max((number for number, argument in enumerate(arguments) if argument.default is None), default=-1)
+    return [replace(a, default=None) if number < given else a for number, a in enumerate(arguments)]
 
 
 def _kind_of(type_: str) -> str:
@@ -456,12 +440,12 @@ def _kind_of(type_: str) -> str:
     return found.kind if fits and found.kind in _ARGUMENTS else ""
 
 
-def _default(kind: str, text: str) -> str:
-    """Write a default of C++ as a schema spells it; nothing where a schema cannot."""
+def _default(kind: str, text: str) -> str | None:
+    """Write a default of C++ as a schema spells it; None where a schema cannot."""
     if re.fullmatch(r"(?:(?:std|c10|at|torch)::)?nullopt|\{\}", text):
         text = "None"
     text = {"true": "True", "false": "False"}.get(text) or re.sub(r"(?<=[\d.])[fFlL]\Z", "", text)
-    return text if is_default(kind, text) else ""
+    return text if is_default(kind, text) else None
 
 
 def _named(own: str, number: int, kind: str, before: Sequence[_Argument]) -> str:
@@ -474,7 +458,7 @@ def _named(own: str, number: int, kind: str, before: Sequence[_Argument]) -> str
     return f"{name}{number}" if clash else name
 
 
-def _values(inputs: Any, arguments: Sequence[_Argument], where: str) -> tuple[Any, ...]:
+def _values(inputs: Any, arguments: Sequence[_Argument]) -> tuple[Any, ...]:
     """Hold example inputs against the arguments.
 
     Raises:
@@ -483,22 +467,20 @@ def _values(inputs: Any, arguments: Sequence[_Argument], where: str) -> tuple[An
     if isinstance(inputs, Tensor) and len(arguments) == 1:
         inputs = (inputs,)
     if not isinstance(inputs, list | tuple):
-        raise refusal(
-            "inputs", inputs, f"the arguments of one call, ({', '.join(a.name for a in arguments)})", where=where
-        )
+        raise refusal("inputs", inputs, f"the arguments of one call, ({', '.join(a.name for a in arguments)})")
     left = arguments[len(inputs) :]
-    if left and all(argument.default for argument in left):
-        inputs = [*inputs, *(literal_eval(argument.default) for argument in left)]
+    if left and all(argument.default is not None for argument in left):
+        inputs = [*inputs, *(argument.value for argument in left)]
     if len(inputs) != len(arguments):
         listed = ", ".join(f"{argument.type} {argument.own}" for argument in arguments)
-        raise InputError(f"{where}: inputs has {plural(len(inputs), 'value')}, it takes {len(arguments)}: {listed}")
+        raise InputError(f"inputs has {plural(len(inputs), 'value')}, it takes {len(arguments)}: {listed}")
     for argument, value in zip(arguments, inputs, strict=True):
         if not fits(argument.type, value):
             dense = "dense " * argument.type.startswith("Tensor")
-            raise refusal(f"inputs: {argument.own}", value, f"a {dense}{argument.type}", where=where)
+            raise refusal(f"inputs: {argument.own}", value, f"a {dense}{argument.type}")
         if argument.is_list and len({one.dtype for one in value}) != 1:
             listed = ", ".join(map(words, value)) or "none"
-            raise InputError(f"{where}: inputs: {argument.own} holds {listed}: want tensors of one dtype, one at least")
+            raise InputError(f"inputs: {argument.own} holds {listed}: want tensors of one dtype, one at least")
     plain = [each(value, lambda one: one.detach().cpu()) for value in inputs]  # parameters, and what lies on a GPU
     plain = [list(value) if isinstance(value, tuple) else value for value in plain]
     return tuple(_rounded(value) if a.narrow else value for a, value in zip(arguments, plain, strict=True))
@@ -520,18 +502,12 @@ def _op_name(snippet: Snippet, key: str, forward: str) -> str:
     return f"{name}_inline" if before is not None and not isinstance(before.reference, Reference) else name
 
 
-def _spelled(kind: str, value: Any, main: torch.dtype | None, alias: str) -> str:
-    """Write the type of an argument or result: a tensor's own dtype where it is not that of the others."""
-    if kind == LIST:
-        return f"Tensor({alias})[]" if alias else kind
-    if not kind.startswith("Tensor"):
-        return kind
-    dtype = value.dtype if isinstance(value, Tensor) else main
-    marks = f"({alias})" * bool(alias) + (f"[{dtype_name(dtype)}]" if dtype is not None and dtype != main else "")
-    return f"Tensor{marks}{kind.removeprefix('Tensor')}"
+def _dtype(value: Any, main: torch.dtype | None) -> str:
+    """Name the dtype of a tensor, where it is not that of the others."""
+    return dtype_name(value.dtype) if isinstance(value, Tensor) and value.dtype != main else ""
 
 
-def _kind(result: Any, returns: str, where: str) -> str:
+def _kind(result: Any, returns: str) -> str:
     """Name the type of an output in the op: of what the reference returned, or, without one, of what the function declares.
 
     Raises:
@@ -542,7 +518,7 @@ def _kind(result: Any, returns: str, where: str) -> str:
         return declared if declared in RESULTS else "Tensor"
     kind = "Tensor" if isinstance(result, Tensor) else {bool: "bool", int: "int", float: "float"}.get(type(result))
     if kind is None:
-        raise DefinitionError(f"{where}: the reference returns {shown(result)}, want tensors or numbers")
+        raise DefinitionError(f"the reference returns {shown(result)}, want tensors or numbers")
     return kind
 
 
@@ -560,7 +536,6 @@ class _Pair:
     """A function of a snippet and its backward, on their way to an op and a kernel.
 
     Attributes:
-        where: names it in messages.
         text: the snippet's, without what binds it; `code`: of that what the functions use, all else blank.
         found, backward: the function, and its backward if it has one.
         arguments: of the function.
@@ -572,29 +547,29 @@ class _Pair:
     def __init__(
         self, snippet: Snippet, key: str, bound: Mapping[str, str], given: Any, inputs: Any, flags: tuple[str, ...]
     ) -> None:
-        self.flags, self.where, self.given = flags, f"{snippet.where}, {key!r}", given
+        self.flags, self.given = flags, given
         if given is not None:
-            function("reference", given, where=self.where)
+            function("reference", given)
         self.kind, self.text = "cuda" if snippet.cuda else "cpp", without_modules(snippet.text)
-        self.names, self.space, self.whole = unqualified(bound, _code(self.text), self.where)
-        functions = {kind: _defined(self.whole, name, self.where) for kind, name in self.names.items()}
+        self.names, self.space, self.whole = unqualified(bound, _code(self.text))
+        functions = {kind: _defined(self.whole, name) for kind, name in self.names.items()}
         self.found, self.backward = functions["forward"], functions.get("backward")
-        self.arguments = _arguments(self.found, self.where)
+        self.arguments = _arguments(self.found)
         self.maker = inputs if callable(inputs) else None
         if self.maker is not None:
-            inputs = drawn(self.maker, sizes_of(self.maker, self.where), self.where)
-        self.values = None if inputs is None else _values(inputs, self.arguments, self.where)
+            inputs = drawn(self.maker, sizes_of(self.maker))
+        self.values = None if inputs is None else _values(inputs, self.arguments)
         self.code = used_by(self.names.values(), self.text, self.whole)
         self.masked, self.body = mask(self.code), body_of(self.code, self.found)
         self.said = self._said()
         self.op_name = _op_name(snippet, key, bound["forward"])
 
-    def registered(self) -> Kernel:
-        """Register op and kernel."""
+    def registered(self, where: str) -> Kernel:
+        """Register op and kernel; a warning begins with `where`."""
         op = self.op()
         if self.given is None and self.values is not None and op.signature.outputs:
-            op = seen(op, self.op, self.kernel, self.values, self.where)
-        _tell_of_the_one_before(op, self.where)
+            op = seen(op, self.op, self.kernel, self.values)
+        _tell_of_the_one_before(op, where)
         registry.register(op)
         return registry.register(self.kernel(op))
 
@@ -603,7 +578,7 @@ class _Pair:
         bound = {"forward": self.names["forward"]} if op.signature.outputs == COUNTS else self.names
         return calling(
             op,
-            match_functions(op, bound, self.whole, self.where, self.space, counted=True),
+            match_functions(op, bound, self.whole, self.space, counted=True),
             f"{self.text.rstrip()}\n\n{_IMPLICIT}",
             "inline",
             cuda=self.kind == "cuda",
@@ -619,8 +594,7 @@ class _Pair:
             count: how many tensors a run has shown it to return.
             trial: the function itself, where there is no reference, and its call with the example.
         """
-        where, is_called = self.where, self.values is not None
-        void = self.found.returns == "void"
+        is_called, void = self.values is not None, self.found.returns == "void"
         lacks = [what for what, value in (("reference", self.given), ("inputs", self.values)) if value is None]
         cure = f"from_load_inline(..., {', '.join(f'{what}=...' for what in lacks)})"
         missing = f"op {self.op_name!r} has no {' and no '.join(lacks)}: {cure}"
@@ -629,7 +603,7 @@ class _Pair:
         given = self.given if is_called else None
         reference = Reference(given, missing * bool(lacks), self._places(values) if void and given is not None else ())
         names = [argument.name for argument in self.arguments]
-        known = explore(where, names, values, self.said, None if given is None else reference, self.maker)
+        known = explore(names, values, self.said, None if given is None else reference, self.maker)
         differentiable = self._differentiable(known, bool(self._changed(known, void)))
         if trial is not None:
             known = replace(known, reference=trial[0], first=trial[1])
@@ -640,14 +614,13 @@ class _Pair:
         for place, (argument, value) in enumerate(zip(self.arguments, known.values, strict=True)):
             if main is not None and argument.is_list and value and value[0].dtype != main:
                 raise DefinitionError(
-                    f"{where}: the tensors of the list {argument.own} are {dtype_name(value[0].dtype)}, want the dtype of the others, "
+                    f"the tensors of the list {argument.own} are {dtype_name(value[0].dtype)}, want the dtype of the others, "
                     f"{dtype_name(main)}"
                 )
-            default = f"={argument.default}" * bool(argument.default)
-            taken.append(f"{_spelled(argument.type, value, main, changed.get(place, ''))} {argument.name}{default}")
+            taken.append(str(replace(argument, dtype=_dtype(value, main), alias=changed.get(place, ""))))
             if argument.type in ("Tensor", "Tensor?", LIST):
-                shapes[argument.name] = known.shape_of_input(place, where) if of_one_shape(value) else "?"
-        _require_whole_letters(known, shapes, where)
+                shapes[argument.name] = known.shape_of_input(place) if of_one_shape(value) else "?"
+        _require_whole_letters(known, shapes)
         outputs = [] if void else self._outputs(known, count)
         if known.first is not None and self.backward is not None and (kept := self._kept(outputs, self.backward)):
             reference = replace(reference, kept=kept)
@@ -657,11 +630,11 @@ class _Pair:
         for place, output in enumerate(outputs):
             result = known.first.results[place] if known.first else None
             itself = known.first.returned[place] if known.first else None
-            kind = "int" if outputs == [COUNT] else _kind(result, self.found.returns, where)
-            if kind == "Tensor":
+            one = Argument(output, "int" if outputs == [COUNT] else _kind(result, self.found.returns))
+            if one.is_tensor:
                 shapes[output] = known.shape_of(place) if known.first else "?"
-                kind = _spelled(kind, result, main, "" if itself is None else changed.get(itself, ""))
-            returned.append(f"{kind} {output}")
+                one = replace(one, dtype=_dtype(result, main), alias="" if itself is None else changed.get(itself, ""))
+            returned.append(str(one))
         op = Op(
             self.op_name,
             f"({', '.join(taken)}) -> ({', '.join(returned)})",
@@ -759,7 +732,7 @@ class _Pair:
             or any(inputs[p].shape != s for p, s in zip(places, shapes, strict=False))
         ):
             raise DefinitionError(
-                f"{self.where}: it returns nothing, so it changes its arguments, and the reference neither changes one nor returns what "
+                "it returns nothing, so it changes its arguments, and the reference neither changes one nor returns what "
                 "one becomes. Let it change what the function changes: lambda out, x: out.copy_(...)"
             )
         return tuple(places[: len(shapes)])
@@ -788,17 +761,15 @@ class _Pair:
             if known.first is None and not told and "vector" in self.found.returns:
                 if self.values is not None:
                     return [COUNT]
-                raise DefinitionError(
-                    f"{self.where}: {error}: give inputs, to see in a call how many tensors it returns"
-                ) from None
+                raise DefinitionError(f"{error}: give inputs, to see in a call how many tensors it returns") from None
         count = len(known.first.results) if known.first else told or max(len(returned), 1)
         if known.first is not None and not count and not known.first.changed:
-            raise DefinitionError(f"{self.where}: the reference returns nothing, and changes none of its arguments")
+            raise DefinitionError("the reference returns nothing, and changes none of its arguments")
         if known.first is not None and (
             len(returned) < count if returned else count != 1 and self.found.returns.endswith("Tensor")
         ):
             raise DefinitionError(
-                f"{self.where}: the reference returns {plural(count, 'value')}, the function {plural(max(len(returned), 1), 'value')}"
+                f"the reference returns {plural(count, 'value')}, the function {plural(max(len(returned), 1), 'value')}"
             )
         used = list(known.names)
         names: list[str] = []
@@ -871,24 +842,19 @@ def _tell_of_the_one_before(op: Op, where: str) -> None:
     before = registry.ops.get(op.name)
     if before is None or (before.schema, before.shapes) == (op.schema, op.shapes):
         return
+    # Where the schemas are the same, the shapes differ.
+    names = [name for name in op.shapes if before.schema == op.schema and before.shapes[name] != op.shapes[name]]
+    shapes = ", ".join(f"{name} of shape {before.shapes[name]!r}, now {op.shapes[name]!r}" for name in names)
     kernels = ", ".join(kernel.label for kernel in registry.history(f"{op.name}/inline"))
     warnings.warn(
         f"{where}: this is op {op.name}{op.signature} from now on, and no longer {before.signature}"
-        f"{_differing(before, op)}. {kernels} will be checked and timed as this op: to keep both, give one function another name",
+        f"{f' with {shapes}' * bool(shapes)}. {kernels} will be checked and timed as this op: to keep both, give one function "
+        "another name",
         stacklevel=4,
     )
 
 
-def _differing(before: Op, op: Op) -> str:
-    """Say what differs of the shapes, where the schemas are the same."""
-    names = [name for name in op.shapes if before.schema == op.schema and before.shapes[name] != op.shapes[name]]
-    return (
-        f" with {', '.join(f'{name} of shape {before.shapes[name]!r}, now {op.shapes[name]!r}' for name in names)}"
-        * bool(names)
-    )
-
-
-def _require_whole_letters(known: Example, shapes: Mapping[str, str], where: str) -> None:
+def _require_whole_letters(known: Example, shapes: Mapping[str, str]) -> None:
     """Refuse letters of the user's own function for inputs that no shape tells: 2H may be odd, and then there is no H.
 
     Raises:
@@ -901,7 +867,7 @@ def _require_whole_letters(known: Example, shapes: Mapping[str, str], where: str
         parts = [word for word in words if letter in word]
         has = f"makes {parts[0]}, and no input has {letter} itself" if parts else f"takes {letter}, and no input has it"
         cure = f"Put a number in its place, such as 16, and take {letter} out of the arguments"
-        raise DefinitionError(f"{where}: inputs() {has} as an extent, so nothing tells it from the inputs. {cure}")
+        raise DefinitionError(f"inputs() {has} as an extent, so nothing tells it from the inputs. {cure}")
 
 
 def _has_graph(known: Example) -> bool:

@@ -147,23 +147,20 @@ class Match:
     made_behind: Mapping[str, str] = field(default_factory=dict)
 
 
-def match_functions(
-    op: Op, bound: Mapping[str, str], code: str, where: str, space: str = "", counted: bool = False
-) -> Match:
+def match_functions(op: Op, bound: Mapping[str, str], code: str, space: str = "", counted: bool = False) -> Match:
     """Find out how the functions that an extension binds compute an op.
 
     Args:
         op: that they compute.
         bound: the names of what is its `forward` and, if there is one, its `backward`.
         code: the text that defines them.
-        where: names the extension in messages.
         space: the namespace that its functions are to be in, `"extension::"`.
         counted: the op has as many outputs as `forward` returns tensors, also where its text does not tell.
 
     Raises:
         DefinitionError: what cannot be matched, by name.
     """
-    matching = _Matching(op, code, where, space, counted)
+    matching = _Matching(op, code, space, counted)
     forward = matching.called(bound["forward"], len(matching.returned), matching.filled_forward)
     taken = matching.taken(forward)
     outputs = matching.outputs(forward)
@@ -196,7 +193,7 @@ def match_functions(
     )
 
 
-def bound_of(functions: Mapping[str, str], op: str, where: str) -> dict[str, str]:
+def bound_of(functions: Mapping[str, str], op: str) -> dict[str, str]:
     """Choose what is the extension's forward and what its backward, of the functions that it binds by name.
 
     Raises:
@@ -208,7 +205,7 @@ def bound_of(functions: Mapping[str, str], op: str, where: str) -> dict[str, str
         names = [name for name in names if name.rpartition("_")[0] == op] or names
         if len(names) > 1:
             raise DefinitionError(
-                f"{where} binds {' and '.join(names)}: name one, import_extension(..., {kind}={names[0]!r}). {_BY_HAND}"
+                f"it binds {' and '.join(names)}: name one, import_extension(..., {kind}={names[0]!r}). {_BY_HAND}"
             )
         if names:
             found[kind] = functions[names[0]]
@@ -217,7 +214,7 @@ def bound_of(functions: Mapping[str, str], op: str, where: str) -> dict[str, str
     if "forward" not in found:
         every, first = ", ".join(functions) or "nothing", next(iter(functions), "NAME")
         raise DefinitionError(
-            f"{where} binds {every}, and none of that is called forward: name it, import_extension(..., forward={first!r}). {_BY_HAND}"
+            f"it binds {every}, and none of that is called forward: name it, import_extension(..., forward={first!r}). {_BY_HAND}"
         )
     return found
 
@@ -225,15 +222,15 @@ def bound_of(functions: Mapping[str, str], op: str, where: str) -> dict[str, str
 class _Matching:
     """Matches one function after the other; a class only so that op, text and place need no passing around."""
 
-    def __init__(self, op: Op, code: str, where: str, space: str, counted: bool) -> None:
-        self.op, self.code, self.where, self.space, self.counted = op, code, where, space, counted
+    def __init__(self, op: Op, code: str, space: str, counted: bool) -> None:
+        self.op, self.code, self.space, self.counted = op, code, space, counted
         self.inputs = [argument.name for argument in op.signature.inputs]
         self.returned = [output.name for output in op.signature.outputs]
         self.values = {*self.inputs, *self.returned}
         self.used = self.values | {f"d_{name}" for name in self.values} | {"returned", "wanted"}
 
     def error(self, what: str) -> DefinitionError:
-        return DefinitionError(f"{self.where}: {what}. {_BY_HAND}")
+        return DefinitionError(f"{what}. {_BY_HAND}")
 
     def called(self, name: str, count: int, filled_of: Callable[[Function], tuple[str, ...]]) -> Called:
         """Find a function that is bound, and what it returns: so many tensors, where they are counted, or those that it fills."""
@@ -498,7 +495,7 @@ def _left(
     return told | dict(zip([name for name in order if name not in told], open_, strict=False))
 
 
-def unqualified(names: Mapping[str, str], code: str, where: str) -> tuple[dict[str, str], str, str]:
+def unqualified(names: Mapping[str, str], code: str) -> tuple[dict[str, str], str, str]:
     """Take functions out of the namespace that they are in: their names in it, its name, and the text with its inside at file scope.
 
     Raises:
@@ -508,7 +505,7 @@ def unqualified(names: Mapping[str, str], code: str, where: str) -> tuple[dict[s
         return dict(names), "", code
     spaces = {name.rpartition("::")[0].removeprefix("::") for name in names.values()}
     if len(spaces) > 1:
-        raise DefinitionError(f"{where}: {' and '.join(names.values())} are in different namespaces: want them in one")
+        raise DefinitionError(f"{' and '.join(names.values())} are in different namespaces: want them in one")
     (space,) = spaces
     code = laid_open(code, space) if space else code
     return {kind: name.rpartition("::")[2] for kind, name in names.items()}, f"{space}::" * bool(space), code

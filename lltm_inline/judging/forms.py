@@ -74,7 +74,9 @@ def read_form(path: Path, reference: str = "", inputs: Sequence[str] = ()) -> Fo
     is_bench = _NEW in names or names >= _MODEL
     if inputs and (is_bench or _KERNEL in names):
         maker = "get_inputs" if is_bench else "generate_input"
-        raise InputError(f"{path.name}: --inputs {shown(' '.join(inputs))}: {maker} says with what it is called: leave that out")
+        raise InputError(
+            f"{path.name}: --inputs {shown(' '.join(inputs))}: {maker} says with what it is called: leave that out"
+        )
     if is_bench:
         other = reference or (str(path) if names >= {_NEW, *_MODEL} else _other(path, names))
         return Form("KernelBench", *((str(path), other) if _NEW in names else (other, str(path))))

@@ -288,7 +288,7 @@ def test_the_function_itself_tells_what_it_returns(quick_compiler: None) -> None
     with pytest.raises(CrashError, match="ends/inline:14: it writes to address 0x0, a null pointer") as crashed:
         li.from_load_inline("e", ITSELF, functions=["ends"], inputs=X)
     assert crashed.value.__notes__ == [
-        "from_load_inline('e'), 'ends': it ran on the example inputs (float32 (3, 5)). Give it such as it takes, or mend it."
+        "ends/inline: it ran on the example inputs (float32 (3, 5)). Give it such as it takes, or mend it."
     ]
     assert "ends/inline" not in registry and "ends" not in registry.ops
 

@@ -52,7 +52,7 @@ def test_short_names() -> None:
     for forward, backward in (("forward", "backward"), ("fwd", "bwd"), ("fw", "bw")):
         for prefix in ("", "gate_"):
             functions = {f"{prefix}{forward}": "f", f"{prefix}{backward}": "b", "helper": "h"}
-            assert bound_of(functions, "gate", "here") == {"forward": "f", "backward": "b"}
+            assert bound_of(functions, "gate") == {"forward": "f", "backward": "b"}
 
 
 def test_nameless_gradients_are_taken_in_order() -> None:
@@ -160,7 +160,7 @@ def test_adapters_of_one_tensor() -> None:
         'PYBIND11_MODULE(a, m) { m.def("forward", &half); m.def("half_backward", &half_backward); }\n'
     )
     (module,) = find_modules(text)
-    match = match_functions(op, bound_of(module.functions, "half", "here"), text, "here", "extension::")
+    match = match_functions(op, bound_of(module.functions, "half"), text, "extension::")
     assert adapter_text(op, match, dense=True) == (
         "// What the playground calls: extension::half and extension::half_backward, with arguments and results in the order "
         "of op 'half'.\n"
