@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from tokenize import TokenError
 from typing import Any
@@ -127,7 +127,7 @@ def from_load_inline(
     """Make a kernel from the arguments of `torch.utils.cpp_extension.load_inline`, and register it with an op made for it.
 
     The source stays as it is. It can be built, loaded and called at once. With `inputs` and `reference` it can be checked and
-    timed too: `print(kernel.doc)` says which. CUDA source runs on a GPU (`device="cuda"`) and without one (`device="cuda-cpu"`).
+    timed too: `print(kernel)` ends with which, and what was guessed from where. CUDA source runs on a GPU (`device="cuda"`) and without one (`device="cuda-cpu"`).
 
     Args:
         name: of the extension; the op has the function's name.
@@ -584,7 +584,7 @@ class _Pair:
             cuda=self.kind == "cuda",
             dense=_wants_dense(mask(self.text), self.values or ()),
             flags=self.flags,
-            doc=_doc(op, self.kind),
+            doc="\n".join([_doc(op, self.kind), *self._guessed(op)]),
         )
 
     def op(self, *, count: int = 0, trial: tuple[Trial, Call] | None = None) -> Op:
@@ -651,6 +651,25 @@ class _Pair:
         # In the order of the op's letters: 2S names S later than S does.
         own_size, check_size = (tuple(sizes[one] for one in op.letters if sizes) for sizes in (own, small))
         return replace(op, benchmark_sizes=(own_size,) if tensors(known.values) else (), check_size=check_size)
+
+    def _guessed(self, op: Op) -> Iterator[str]:
+        """Say which letters, dtypes and gradient were taken from where."""
+        shapes = ", ".join(f"{name} {shape}" for name, shape in op.shapes.items())
+        told = ", ".join(letter for letter in op.letters if letter in self.said.told.values())
+        others = "all others" if told else "all"
+        where = f"{told} as text, comments or reference call them, " * bool(told) + f"{others} of the example"
+        yield f"letters: {shapes}; {where if self.values else 'no example tells them'}"
+        by_pointers = (
+            "the example's, as the text takes pointers" if self.values else "the usual one, as no example tells it"
+        )
+        where = (
+            "those of ATen, as far as the reference takes them" if not _POINTERS.search(self.masked) else by_pointers
+        )
+        where = "those that the text dispatches over" if _DISPATCH.search(self.masked) else where
+        yield f"dtypes: {', '.join(op.dtypes)}; {where}"
+        own = "none, as no function is its backward" if self.backward is None else f"that of {self.backward.name}"
+        through = f"{', '.join(one.name for one in op.gradients)}, through ATen, as the reference has one"
+        yield f"gradient: {own if self.backward is not None or not op.gradients else through}"
 
     def _owners(self, body: str) -> dict[str, str]:
         """Say of which argument of the op the variables of the function have the extents."""

@@ -204,6 +204,10 @@ def _step(node: ast.AST) -> tuple[str, ast.expr | None, bool]:
     return "", None, False
 
 
+def _is_list(value: Any, *kinds: type) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, kinds) for one in value)
+
+
 class _Call:
     """One call that makes an extension; a class only so that path and call need no passing around."""
 
@@ -216,16 +220,12 @@ class _Call:
         name, sources = given.pop("name", None), given.pop("sources", None)
         if not isinstance(name, str) or not name:
             raise DefinitionError(f"{self.what}: name is {shown(name)}, want a string. Write it out, {_FROM_FILES}")
-        if (
-            not isinstance(sources, list | tuple)
-            or not sources
-            or not all(isinstance(one, str | PurePath) for one in sources)
-        ):
+        if not sources or not _is_list(sources, str, PurePath):
             raise DefinitionError(
                 f"{self.what}: sources are {shown(sources)}, want a list of file names. Write it out, {_FROM_FILES}"
             )
         includes = given.pop("include_dirs", None) or []
-        if not isinstance(includes, list | tuple) or not all(isinstance(one, str | PurePath) for one in includes):
+        if not _is_list(includes, str, PurePath):
             raise DefinitionError(f"{self.what}: include_dirs={shown(includes)}, want a list of directories")
         cxx, nvcc = self._flags(given.pop("extra_compile_args", None))
         cxx += self._macros(given.pop("define_macros", None))
@@ -265,15 +265,13 @@ class _Call:
         """Return the flags for C++ and for CUDA; a plain list goes to both, as torch does it."""
         lists = value if isinstance(value, dict) else {"cxx": value or [], "nvcc": value or []}
         for flags in lists.values():
-            if not isinstance(flags, list | tuple) or not all(isinstance(flag, str) for flag in flags):
+            if not _is_list(flags, str):
                 raise DefinitionError(f"{self.what}: extra_compile_args={shown(value)}, want lists of strings")
         return tuple(lists.get("cxx", ())), tuple(lists.get("nvcc", ()))
 
     def _macros(self, value: Any) -> tuple[str, ...]:
         """Write `define_macros` as flags."""
         macros = value or []
-        if not isinstance(macros, list | tuple) or not all(
-            isinstance(macro, list | tuple) and len(macro) == 2 and isinstance(macro[0], str) for macro in macros
-        ):
+        if not _is_list(macros, list, tuple) or not all(len(one) == 2 and isinstance(one[0], str) for one in macros):
             raise DefinitionError(f"{self.what}: define_macros={shown(value)}, want a list of (name, value)")
         return tuple(f"-D{name}" if text is None else f"-D{name}={text}" for name, text in macros)

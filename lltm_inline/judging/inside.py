@@ -85,7 +85,8 @@ def _check(runner: Runner, form: Form) -> None:
     for kernel in kernels:
         device = runner.builder.device if kernel.cuda and usual_device(kernel) != "cpu" else "cpu"
         runner.builder.used.add(device)
-        runner.say("notes", kernel.doc)
+        for said in kernel.doc.split("\n"):
+            runner.say("notes", said)
         report = check(kernel, device=device)
         if report.forward_only:
             runner.say("notes", report.headline)
