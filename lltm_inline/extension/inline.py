@@ -127,7 +127,8 @@ def from_load_inline(
     """Make a kernel from the arguments of `torch.utils.cpp_extension.load_inline`, and register it with an op made for it.
 
     The source stays as it is. It can be built, loaded and called at once. With `inputs` and `reference` it can be checked and
-    timed too: `print(kernel)` ends with which, and what was guessed from where. CUDA source runs on a GPU (`device="cuda"`) and without one (`device="cuda-cpu"`).
+    timed too: `print(kernel)` ends with which, and with what was guessed. CUDA source runs on a GPU (`device="cuda"`) and without
+    one (`device="cuda-cpu"`).
 
     Args:
         name: of the extension; the op has the function's name.
@@ -191,7 +192,7 @@ no_implicit_headers: accepted, without effect.
         if (found := python_line(snippet.text)) is not None:
             raise InputError(f"line {found[0]} of the text is Python: {shown(found[1].strip())}. Want C++ or CUDA")
         if mistake := _unfinished(snippet.text):
-            raise InputError(f"{mistake}")
+            raise InputError(mistake)
         cxx, nvcc = (
             strings(name, flags or ())
             for name, flags in (("extra_cflags", extra_cflags), ("extra_cuda_cflags", extra_cuda_cflags))
@@ -200,9 +201,6 @@ no_implicit_headers: accepted, without effect.
         flags = (*flags_of(cxx, nvcc, bool(snippet.cuda)), *includes)
         bound = snippet.bound(functions)
         pairs = snippet.pairs(bound, gradient)
-        for what, given in (("reference", reference), ("inputs", inputs)):
-            if isinstance(given, Mapping) and (unknown := [key for key in given if key not in pairs]):
-                raise InputError(f"{what} has {shown(unknown[0])}, want names of the functions: {', '.join(pairs)}")
         own, example = _of("reference", reference, pairs), _of("inputs", inputs, pairs)
     made: list[Kernel] = []
     for forward, backward in pairs.items():
@@ -235,14 +233,11 @@ def _unfinished(text: str) -> str:
     return ""
 
 
-def _code(text: str) -> str:
-    """Return the code of a text, without its nameless namespaces: what these hold can be called as what stands outside."""
-    return laid_open(text, "")
-
-
 def _of(what: str, given: Any, pairs: Mapping[str, str]) -> Callable[[str], Any]:
     """Return what says which of several values belongs to a function."""
     if isinstance(given, Mapping):
+        if unknown := [key for key in given if key not in pairs]:
+            raise InputError(f"{what} has {shown(unknown[0])}, want names of the functions: {', '.join(pairs)}")
         return given.get
     if given is not None and len(pairs) > 1:
         raise InputError(
@@ -268,12 +263,12 @@ class Snippet:
     @property
     def text(self) -> str:
         """One text: C++ that only declares what the CUDA text defines has nothing to add to it."""
-        defines = bool(at_file_scope(_code(self.cpp))) or bool(find_modules(self.cpp))
+        defines = bool(at_file_scope(laid_open(self.cpp, ""))) or bool(find_modules(self.cpp))
         return f"{self.cuda.rstrip()}\n\n{self.cpp.strip()}\n" if self.cuda and defines else self.cuda or self.cpp
 
     def bound(self, functions: Any) -> dict[str, str]:
         """List the functions that are bound: those that are asked for, or that the text itself binds, by the name of each."""
-        defined = list(dict.fromkeys(one.name for one in at_file_scope(_code(self.text))))
+        defined = list(dict.fromkeys(one.name for one in at_file_scope(laid_open(self.text, ""))))
         listed = f"Its functions: {', '.join(defined)}" if defined else "It defines no function"
         if functions is None:
             bound = {name: what for module in find_modules(self.text) for name, what in module.functions.items()}
@@ -551,7 +546,7 @@ class _Pair:
         if given is not None:
             function("reference", given)
         self.kind, self.text = "cuda" if snippet.cuda else "cpp", without_modules(snippet.text)
-        self.names, self.space, self.whole = unqualified(bound, _code(self.text))
+        self.names, self.space, self.whole = unqualified(bound, laid_open(self.text, ""))
         functions = {kind: _defined(self.whole, name) for kind, name in self.names.items()}
         self.found, self.backward = functions["forward"], functions.get("backward")
         self.arguments = _arguments(self.found)
