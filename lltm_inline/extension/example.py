@@ -655,18 +655,13 @@ def _tied(
     parts: list[list[_Axis]], names: Sequence[str], values: Sequence[Any], ties: Sequence[tuple[End, End]]
 ) -> list[list[_Axis]]:
     """Join parts that a function wants to be of one extent."""
+    ranks = {name: one.dim() for name, one in zip(names, values, strict=True) if isinstance(one, Tensor) and one.dim()}
     for (one, i), (other, j) in ties:
-        if one not in names or other not in names:
+        if not {one, other} <= {*ranks}:
             continue
-        first, second = names.index(one), names.index(other)
-        ranks = [values[place].dim() if isinstance(values[place], Tensor) else 0 for place in (first, second)]
-        if not all(ranks):
-            continue
-        pairs = (
-            [(axis, axis) for axis in range(min(ranks))] if i is None or j is None else [(i % ranks[0], j % ranks[1])]
-        )
-        for a, b in pairs:
-            ends = {(first, a), (second, b)}
+        whole = [(axis, axis) for axis in range(min(ranks[one], ranks[other]))]
+        for a, b in whole if i is None or j is None else [(i % ranks[one], j % ranks[other])]:
+            ends = {(names.index(one), a), (names.index(other), b)}
             joined = [part for part in parts if ends & {*part}]
             if len(joined) == 2:
                 early, late = joined

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.verbs import Option, Verb, count, output
+from ..errors import InputError
 
 
 def _judge(given: Namespace) -> Iterator[Any]:
@@ -19,6 +20,8 @@ def _judge(given: Namespace) -> Iterator[Any]:
     verdicts = []
     for path in map(Path, given.paths):
         if path.is_dir() and not submission_in(path):
+            if given.reference or given.inputs:
+                raise InputError(f"{path} is a folder of several: --reference and --inputs belong to one file")
             found = judge_many(path, jobs=given.jobs, resume=given.resume)
         else:
             found = iter([judge(path, reference=given.reference or "", inputs=given.inputs or ())])

@@ -213,6 +213,12 @@ def test_inputs_that_the_form_makes_are_refused(name: str, maker: str) -> None:
     assert f"{maker} says with what it is called" in str(verdict)
 
 
+def test_inputs_of_a_folder_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """They would be those of one file."""
+    assert main(["judge", str(FILES / "snippets"), "--inputs", "torch.randn(3)"]) == 2
+    assert "belong to one file" in capsys.readouterr().err
+
+
 @pytest.mark.full
 def test_a_folder_is_judged_by_several_processes(tmp_path: Path) -> None:
     """As a class is graded; the verdicts are those of one."""
