@@ -45,7 +45,7 @@ from .example import (
     sizes_of,
     words,
 )
-from .matching import is_tensor, match_functions, of_gradient, unqualified
+from .matching import FILLED, is_tensor, match_functions, of_gradient, unqualified
 from .reading import Unclear, body_of, find_modules, result_of, used_by, whole_body, without_modules
 from .trial import COUNT, COUNTS, Trial, seen
 
@@ -735,9 +735,8 @@ class _Pair:
         if first.changed and not first.results:
             return ()
         open_ = [place for place, argument in enumerate(self.arguments) if argument.open and argument.type == "Tensor"]
-        named = [place for place in open_ if re.match(r"(?:out|dst|result|res|ret)", self.arguments[place].own)] or [
-            place for place in open_ if self.arguments[place].own in ("y", "z", "c", "C", "o", "O")
-        ]
+        named = [place for place in open_ if FILLED.fullmatch(self.arguments[place].own)]
+        named.sort(key=lambda place: len(self.arguments[place].own) == 1)  # a word says more than a letter
         places = list(first.changed) or named or open_
         shapes = [result.shape for result in first.results if isinstance(result, Tensor)]
         if (

@@ -25,7 +25,7 @@ _SHORT = (r"grad(\w+)", r"[dg](\w+)", r"(\w+)Grad")
 #: What a function returns that leaves its results in tensors that it is given; an integer is how it went.
 _NOTHING = re.compile(r"(?:static |inline )*(?:void|bool|int|long|int64_t)")
 #: What such a tensor is called, where neither the op nor the other arguments say it.
-_FILLED = re.compile(r"_?(?:out\w*|\w+_out|dst|dest|res(?:ult)?s?|y|z)_?")
+FILLED = re.compile(r"_?(?:out\w*|\w+_out|dst\w*|dest|res\w*|ret\w*|[yzcCoO])_?")
 #: Calls that make a tensor of a shape, which they take first; and the gradient of a table, whose rows they take third.
 _MAKES = re.compile(r"(?:\w+\s*(?:::|\.)\s*)*(?:new_)?(?:zeros|empty|ones|full)\s*\(")
 _TABLE = re.compile(r"(?:\w+\s*::\s*)*embedding_(?:dense_)?backward\s*\(")
@@ -259,7 +259,7 @@ class _Matching:
         for found in (
             [name for name in names if name in self.returned],
             [name for name in names if name not in self.inputs],
-            [name for name in names if _FILLED.fullmatch(name)],
+            [name for name in names if FILLED.fullmatch(name)],
         ):
             if len(found) == count:
                 return tuple(found)
