@@ -650,9 +650,9 @@ class _Pair:
     def _guessed(self, op: Op) -> Iterator[str]:
         """Say which letters, dtypes and gradient were taken from where."""
         shapes = ", ".join(f"{name} {shape}" for name, shape in op.shapes.items())
-        told = ", ".join(letter for letter in op.letters if letter in self.said.told.values())
-        others = "all others" if told else "all"
-        where = f"{told} as text, comments or reference call them, " * bool(told) + f"{others} of the example"
+        told = ", ".join(letter for letter in op.letters if letter in self.said.told.values() and self.maker is None)
+        others = ("all others" if told else "all") + " of " + ("the example" if self.maker is None else "inputs()")
+        where = f"{told} as text, comments or reference call them, " * bool(told) + others
         yield f"letters: {shapes}; {where if self.values else 'no example tells them'}"
         by_pointers = (
             "the example's, as the text takes pointers" if self.values else "the usual one, as no example tells it"
