@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from lltm_inline.errors import DefinitionError
+from lltm_inline.errors import DefinitionError, naming
 from lltm_inline.extension.classic import adapter_text
 from lltm_inline.extension.matching import Match, bound_of, match_functions
 from lltm_inline.extension.reading import find_modules
@@ -28,8 +28,8 @@ MODULE = 'PYBIND11_MODULE(a, m) { m.def("forward", &gate_forward); m.def("backwa
 def matched(text: str, op: Op = OP) -> Match:
     """Match the functions of a text with an op."""
     (module,) = find_modules(text)
-    bound = bound_of(module.functions, "gate", "extension 'gate'")
-    return match_functions(op, bound, text, "extension 'gate'")
+    with naming("extension 'gate'"):
+        return match_functions(op, bound_of(module.functions, "gate"), text)
 
 
 def test_names_decide() -> None:
