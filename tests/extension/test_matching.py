@@ -344,12 +344,12 @@ def test_what_nobody_can_make() -> None:
     [
         (
             FORWARD + "PYBIND11_MODULE(a, m) { m.def(\"f\", &f); m.def(\"g\", &g); }",
-            "binds f, g, and none of that is called forward: name it, import_extension(..., forward='f'). Or",
+            "it binds f, g, and none of that is called forward: name it, import_extension(..., forward='f'). Or",
         ),
-        (FORWARD + "PYBIND11_MODULE(a, m) { }", "binds nothing, and none of that is called forward: name it"),
+        (FORWARD + "PYBIND11_MODULE(a, m) { }", "it binds nothing, and none of that is called forward: name it"),
         (
             FORWARD + 'PYBIND11_MODULE(a, m) { m.def("a_forward", &a); m.def("b_forward", &b); }',
-            "binds a_forward and b_forward: name one, import_extension(..., forward='a_forward'). Or write",
+            "it binds a_forward and b_forward: name one, import_extension(..., forward='a_forward'). Or write",
         ),
         (FORWARD + MODULE, "'gate_backward' is no function at file scope of its sources"),
         (FORWARD + 'PYBIND11_MODULE(a, m) { m.def("forward", [](Tensor x) { return x; }); }', "binds a lambda"),
