@@ -8,6 +8,8 @@ is that too.
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .base.above import Shown
@@ -41,6 +43,16 @@ def made_again(kind: type[BaseException], args: tuple[Any, ...]) -> BaseExceptio
 
 class DefinitionError(LltmInlineError, ValueError):
     """An `Op` or `Kernel` whose fields contradict each other or break a rule, found when it is made."""
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Let what is refused in this block begin with what it is refused of: `from_load_inline('ext'), 'f': it takes no Tensor`."""
+    try:
+        yield
+    except (DefinitionError, InputError) as error:
+        error.args = (f"{where}: {error}",)
+        raise
 
 
 class UnknownKernelError(LltmInlineError, KeyError):

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.arguments import offer, path_of, refusal, shown, string
 from ..base.device import DEVICES
 from ..compiling.job import rendered_fit
-from ..errors import FileError, InputError, UnknownKernelError
+from ..errors import FileError, InputError, UnknownKernelError, naming
 from ..export.exported import ORIGIN
 from ..model.kernel import Kernel, revise
 from ..model.registry import fit
@@ -114,7 +114,11 @@ def _classic(
     if variant is not None and len(extensions) > 1:
         names = ", ".join(extension.name for extension in extensions)
         raise InputError(f"{shown(str(path))} holds the extensions {names}: variant={variant!r} can name one only")
-    return tuple(Returned(kernel_of(path, extension, registry.ops[op], variant, named), "") for extension in extensions)
+    found = []
+    for extension in extensions:
+        with naming(f"extension {extension.name!r} in {shown(str(path))}"):
+            found.append(Returned(kernel_of(path, extension, registry.ops[op], variant, named), ""))
+    return tuple(found)
 
 
 def _hint(path: Path) -> str:

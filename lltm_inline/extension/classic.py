@@ -18,13 +18,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..base.arguments import shown
 from ..base.files import escaped, read_source
-from ..cpp.functions import find_function
+from ..cpp.functions import at_file_scope, laid_open
 from ..cpp.masks import code_of
 from ..errors import DefinitionError
-from ..export.kernel_file import KernelFile, write_kernel_file
 from ..export.render import fill
 from ..model.kernel import Kernel
 from ..model.registry import Argument, Op
@@ -35,8 +35,6 @@ from .reading import find_modules
 from .setup_py import Extension
 
 _CPP, _CUDA = (".cpp", ".cc", ".cxx"), (".cu",)
-#: The namespace of an extension whose own functions are called `forward` or `backward`.
-_SPACE = "extension"
 #: What every build of the playground decides by itself.
 _OWN = re.compile(
     r"-O\w*|-g|-fPIC|-fopenmp|-std=.*|-m(?:arch|cpu|tune)=native|--expt-relaxed-constexpr|-W(?:all|extra)|-w"
@@ -63,11 +61,10 @@ def kernel_of(
         InputError: a source that is no text.
         DefinitionError: a source of another language, nothing that binds its functions, or functions that do not match the op.
     """
-    where = f"extension {extension.name!r} in {shown(str(directory))}"
     paths = [directory / source for source in extension.sources]
     for path in paths:
         if path.suffix not in _CPP + _CUDA:
-            raise DefinitionError(f"{where}: {path.name} is neither C++ nor CUDA: want {', '.join(_CPP + _CUDA)}")
+            raise DefinitionError(f"{path.name} is neither C++ nor CUDA: want {', '.join(_CPP + _CUDA)}")
     # What launches the kernels is called by what binds them.
     paths.sort(key=lambda path: path.suffix not in _CUDA)
     seen: set[Path] = set()
@@ -76,35 +73,46 @@ def kernel_of(
     modules = find_modules(text)
     if not modules and not named:
         raise DefinitionError(
-            f"{where}: no PYBIND11_MODULE or TORCH_LIBRARY in {', '.join(path.name for path in paths)}, which would say what its "
+            f"no PYBIND11_MODULE or TORCH_LIBRARY in {', '.join(path.name for path in paths)}, which would say what its "
             "functions are. Name them: import_extension(..., forward='NAME', backward='NAME')"
         )
     own = text
     for module in reversed(modules):
         own = f"{own[: module.start].rstrip()}\n\n{own[module.end :].lstrip()}".rstrip("\n")
     functions = {name: what for module in modules for name, what in module.functions.items()}
-    code = code_of(own)
-    # The playground's own functions have these names, so the extension's go elsewhere.
-    space = _SPACE if any(find_function(code, name) for name in ("forward", "backward")) else ""
     bound = {kind: functions.get(name, name) for kind, name in named.items()} if named else {}
-    bound, own_space, code = unqualified(bound or bound_of(functions, op.name, where), code, where)
-    match = match_functions(op, bound, code, where, f"{space}::" * bool(space) + own_space)
+    bound, space, code = unqualified(bound or bound_of(functions, op.name), code_of(own))
     on_gpu = paths[0].suffix in _CUDA
-    texts = _within(own, space, where) if space else own, adapter_text(op, match, dense="is_contiguous" in own)
-    source = escaped("\n\n".join(texts))
-    return Kernel(
-        f"{op.name}/{variant or _variant_of(extension, where)}",
-        cpp="" if on_gpu else source,
-        cuda=source if on_gpu else "",
-        saves=match.saves,
+    return calling(
+        op,
+        match_functions(op, bound, code, space),
+        own,
+        variant or _variant_of(extension),
+        cuda=on_gpu,
+        dense="is_contiguous" in own,
         flags=flags_of(extension.cxx_flags, extension.nvcc_flags, on_gpu),
         doc=f"Imported: {' and '.join(path.name for path in paths)} of the extension {extension.name}.",
     )
 
 
-def _within(text: str, space: str, where: str) -> str:
-    """Put everything but the headers into a namespace."""
-    return write_kernel_file(KernelFile(text, {}, space, ""), where).partition("\n")[2].rstrip("\n")
+def calling(op: Op, match: Match, text: str, variant: str, *, cuda: bool, dense: bool, **how: Any) -> Kernel:
+    """Make a kernel of a text, behind which `forward` and `backward` call its functions.
+
+    Args:
+        op, match: that is computed, and how.
+        text: that defines them; where it has functions of these names, those of the kernel are called otherwise.
+        variant: of the kernel.
+        cuda: whether it is CUDA.
+        dense: whether the functions want contiguous inputs.
+        how: what else a kernel has.
+    """
+    is_taken = not {"forward", "backward"}.isdisjoint(one.name for one in at_file_scope(laid_open(text, "")))
+    names = ("called_forward", "called_backward") if is_taken else ("forward", "backward")
+    source = escaped("\n\n".join([text.rstrip(), adapter_text(op, match, dense, names)]))
+    how["functions"] = names[: 1 + (match.backward is not None)] if is_taken else names
+    return Kernel(
+        f"{op.name}/{variant}", cpp="" if cuda else source, cuda=source if cuda else "", saves=match.saves, **how
+    )
 
 
 def _read(path: Path, several: bool, includes: Sequence[Path], seen: set[Path]) -> str:
@@ -113,10 +121,10 @@ def _read(path: Path, several: bool, includes: Sequence[Path], seen: set[Path]) 
     return f"// From {path.name}.\n{text}" if several else text
 
 
-def _variant_of(extension: Extension, where: str) -> str:
+def _variant_of(extension: Extension) -> str:
     name = extension.name.rpartition(".")[2]
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise DefinitionError(f"{where}: {shown(name)} cannot be a variant's name: give one, variant='cpp'")
+        raise DefinitionError(f"{shown(name)} cannot be a variant's name: give one, variant='cpp'")
     return name
 
 

@@ -12,6 +12,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, count, cycle, permutations, product
@@ -22,9 +23,9 @@ from torch import Tensor
 
 from ..base.arguments import plural, shown
 from ..errors import DefinitionError, InputError
-from ..model.shapes import Shape
+from ..model.shapes import Formula, Shape
 from ..run.cases.drawing import is_label
-from ..run.function import each, same
+from ..run.function import each, same, tensors
 
 #: In the order in which a reader meets them.
 _LETTERS = "NMKLPQRSTUVWXYZABCDEFGHIJO"
@@ -43,16 +44,22 @@ End = tuple[str, int | None]
 
 
 @dataclass(frozen=True)
-class Names:
-    """What extents are called where an example comes from.
+class Said:
+    """What is said of extents where an example comes from.
 
     Attributes:
         told: the letter of an axis of an argument; an axis may count from the end, and of None the number of elements is meant.
         taken: letters that mean something else there.
+        asked: whether a text asks for the extent of an argument along an axis, of so many; what it never asks for is fixed.
+        apart: the same of a text and what it hands its arguments to, for what is equal by chance.
+        ties: what the function wants to be of one size.
     """
 
-    told: Mapping[End, str] = field(default_factory=dict)
-    taken: frozenset[str] = frozenset()
+    told: Mapping[End, str]
+    taken: frozenset[str]
+    asked: Callable[[str, int, int], bool]
+    apart: Callable[[str, int, int], bool]
+    ties: Sequence[tuple[End, End]]
 
     def letters(self, names: Sequence[str], values: Sequence[Any], extents: Collection[int]) -> dict[int, str]:
         """Give each extent its letter: the one that it has where it comes from, else one that means nothing else there."""
@@ -95,7 +102,7 @@ class Like:
         extents = [str(dim) for dim in Shape.parse(self.shape).dims]
         if isinstance(value, int) and self.shape:
             return " * ".join(f"({extent})" if len(extents) > 1 and " " in extent else extent for extent in extents)
-        if isinstance(value, list | tuple) and tensors_in([value]):
+        if isinstance(value, list | tuple) and tensors(value):
             shapes = [self.shape if of_one_shape(value) else " ".join(map(str, one.shape)) for one in value]
             texts = (replace(self, value=one, shape=shape).text for one, shape in zip(value, shapes, strict=True))
             return f"[{', '.join(texts)}]"
@@ -278,26 +285,26 @@ class Example:
     @property
     def is_plain(self) -> bool:
         """Whether the inputs are drawn as those of any op are: real numbers of both signs in tensors that stand alone."""
-        tensors = [v for v in self.values if isinstance(v, Tensor) and v.dtype == self.dtype and v.is_floating_point()]
+        plain = [v for v in self.values if isinstance(v, Tensor) and v.dtype == self.dtype and v.is_floating_point()]
         return (
             self.maker is None
-            and len(tensors) == len(self.values)
-            and all(v.numel() and v.min() < 0 for v in tensors)
-            and not any(_is_sorted(v, name) for name, v in zip(self.names, tensors, strict=True))
+            and len(plain) == len(self.values)
+            and all(v.numel() and v.min() < 0 for v in plain)
+            and not any(_is_sorted(v, name) for name, v in zip(self.names, plain, strict=True))
         )
 
     def _like(self, name: str, value: Any) -> Like:
         if name in self.bound:
             return Like(value, self._written(self.bound[name]))
         if not isinstance(value, Tensor):
-            return Like(value, "".join(map(self.shape, tensors_in([value])[:1])))
+            return Like(value, "".join(map(self.shape, tensors(value)[:1])))
         below: list[str] = []
         is_index = value.dtype in (torch.int64, torch.int32) and value.numel()
         if is_index and (value.min() >= 0 or _marks(value).any()):
             # One of the extents that no index reaches is meant; below all of them is right whichever that is.
             top, ends = int(value.max()), _begins_rows(value)
             numbers = [v for v in self.values if isinstance(v, int)]
-            fixed = [e for tensor in tensors_in(self.values) for e in tensor.shape if e not in self.free] + numbers
+            fixed = [e for tensor in tensors(self.values) for e in tensor.shape if e not in self.free] + numbers
             if ends or not any(extent > top for extent in fixed):
                 below = [letter for letter, e in self.sizes.items() if (e == top if ends else e > top)]
         return Like(value, self.shape(value), tuple(below), value.dtype if value.dtype != self.dtype else None, name)
@@ -306,22 +313,22 @@ class Example:
         """Write the shape of a tensor in letters."""
         return self._written(value.shape)
 
-    def shape_of_input(self, place: int, where: str) -> str:
+    def shape_of_input(self, place: int) -> str:
         """Write the shape of an argument that is a tensor, or a list of such.
 
         Raises:
             DefinitionError: the user's function gives it extents that are no sums of letters.
         """
         if self.maker is None:
-            return self.shape(tensors_in([self.values[place]])[0])
-        shapes = [(sizes, tensors_in([values[place]])[0].shape) for sizes, values in self.made]
+            return self.shape(tensors(self.values[place])[0])
+        shapes = [(sizes, tensors(values[place])[0].shape) for sizes, values in self.made]
         words = [
             self._linear([(sizes, shape[axis]) for sizes, shape in shapes])
             for axis in range(min(len(shape) for _, shape in shapes))
         ]
         if None in words or len({len(shape) for _, shape in shapes}) > 1:
             raise DefinitionError(
-                f"{where}: inputs() gives {self.names[place]} the shapes "
+                f"inputs() gives {self.names[place]} the shapes "
                 f"{' and '.join(f'{tuple(shape)} at {_at(sizes)}' for sizes, shape in (shapes[0], shapes[-1]))}, want extents that are "
                 "sums of letters and numbers, such as B, 2*D or T+4. Give what is none a letter of its own"
             )
@@ -333,12 +340,12 @@ class Example:
     def small(self, most: int) -> tuple[int, ...]:
         """Scale the example down to so many elements, by one factor, so that different extents stay different; () if it cannot be."""
         if self.maker is not None:  # its sizes are prime
-            return tuple(self.sizes.values()) * (sum(tensor.numel() for tensor in tensors_in(self.values)) <= most)
+            return tuple(self.sizes.values()) * (sum(tensor.numel() for tensor in tensors(self.values)) <= most)
         for factor in (1, 2, 4, 8, 16, 32, 64, 128):
             sizes = {letter: extent if extent < _SMALL else extent // factor for letter, extent in self.sizes.items()}
             if any(extent >= _SMALL and extent % factor for extent in self.sizes.values()):
                 break
-            shapes = [Shape.parse(self.shape(tensor))(sizes) for tensor in tensors_in(self.values)]
+            shapes = [Shape.parse(self.shape(tensor))(sizes) for tensor in tensors(self.values)]
             if sum(map(math.prod, shapes)) <= most:
                 return tuple(sizes.values())
         return ()
@@ -372,7 +379,7 @@ class Example:
             return True
         values = [each(value, lambda one: one.to(dtype) if one.dtype == self.dtype else one) for value in self.values]
         found = _tried(self.reference, values)
-        pairs = zip(tensors_in(self.first.results), tensors_in(found.results if found else ()), strict=False)
+        pairs = zip(tensors(self.first.results), tensors(found.results if found else ()), strict=False)
         return found is not None and all(other.dtype == dtype for one, other in pairs if one.dtype == self.dtype)
 
     def shape_of(self, which: int) -> str:
@@ -414,9 +421,11 @@ class Example:
         if linear is not None:
             return linear
         moved = [name for name in self._numbers if len({known[name] for known, _ in probes}) > 1]
-        for text, formula in _formulas(self.sizes, moved):
-            if all(_value(formula, known) == extent for known, extent in probes):
-                return text
+        for text in _formulas([*self.sizes], moved):
+            formula = Formula.parse(text)
+            with suppress(ZeroDivisionError):
+                if all(formula(known) == extent for known, extent in probes):
+                    return text
         return None
 
     @property
@@ -447,61 +456,37 @@ def _at(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{letter}={size}" for letter, size in sizes.items())
 
 
-def tensors_in(values: Sequence[Any]) -> list[Tensor]:
-    """List the tensors among values, those of lists among them."""
-    return [
-        one for value in values for one in (value if isinstance(value, list) else [value]) if isinstance(one, Tensor)
-    ]
-
-
 def of_one_shape(value: Any) -> bool:
     """Tell whether this is a tensor, or a list of such that have one shape."""
-    return len({one.shape for one in tensors_in([value])}) == 1
+    return len({one.shape for one in tensors(value)}) == 1
 
 
 def common_dtype(values: Sequence[Any]) -> torch.dtype | None:
     """Return the dtype of those tensors of which an op does not say it: of real and complex numbers, else of a list."""
-    tensors = tensors_in(values)
-    real = [one.dtype for one in tensors if one.is_floating_point() or one.is_complex()]
-    listed = [one.dtype for one in tensors_in([value for value in values if isinstance(value, list)])]
+    real = [one.dtype for one in tensors(values) if one.is_floating_point() or one.is_complex()]
+    listed = [one.dtype for one in tensors([value for value in values if isinstance(value, list)])]
     return next(iter((*real, *listed)), None)
 
 
-def _formulas(letters: Mapping[str, int], numbers: Sequence[str]) -> Iterator[tuple[str, Callable[..., int]]]:
-    """List the extents that results have beside sums of letters, the simplest first; each takes what is known by name."""
-    for number in numbers:
-        yield number, lambda k, n=number: k[n]
-    for letter, number in product(letters, numbers):
-        yield f"{letter}*{number}", lambda k, a=letter, n=number: k[a] * k[n]
-        yield f"{letter}/{number}", lambda k, a=letter, n=number: k[a] // k[n]
-        yield f"{letter}+{number}", lambda k, a=letter, n=number: k[a] + k[n]
-        yield f"{letter}-{number}+1", lambda k, a=letter, n=number: k[a] - k[n] + 1
-        yield f"{letter}+2*{number}", lambda k, a=letter, n=number: k[a] + 2 * k[n]
-        yield f"({letter}+{number}-1)/{number}", lambda k, a=letter, n=number: (k[a] + k[n] - 1) // k[n]
-    for letter in letters:
-        for divisor in (2, 3, 4, 8, 16, 32, 64):
-            yield f"{letter}/{divisor}", lambda k, a=letter, d=divisor: k[a] // d
-            yield f"({letter}+{divisor - 1})/{divisor}", lambda k, a=letter, d=divisor: (k[a] + d - 1) // d
-    for letter, size, stride in product(letters, (*numbers, *letters), numbers):  # windows that move over an axis
-        if len({letter, size, stride}) == 3:
-            yield f"({letter}-{size})/{stride}+1", lambda k, a=letter, n=size, s=stride: (k[a] - k[n]) // k[s] + 1
-    for letter, size, pad in product(letters, (*numbers, *letters), numbers):
-        if len({letter, size, pad}) == 3:
-            yield f"{letter}-{size}+2*{pad}+1", lambda k, a=letter, n=size, p=pad: k[a] - k[n] + 2 * k[p] + 1
-    for letter, size, stride, pad in product(letters, (*numbers, *letters), numbers, numbers):
-        if len({letter, size, stride, pad}) == 4:
-            text = f"({letter}-{size}+2*{pad})/{stride}+1"
-            yield text, lambda k, a=letter, n=size, s=stride, p=pad: (k[a] - k[n] + 2 * k[p]) // k[s] + 1
+#: The extents that results have beside sums of letters, the simplest first: of a letter, a number, and windows that move over an axis.
+_FORMULAS = (
+    *("n", "A*n", "A/n", "A+n", "A-n+1", "A+2*n", "(A+n-1)/n"),
+    *(text for d in (2, 3, 4, 8, 16, 32, 64) for text in (f"A/{d}", f"(A+{d - 1})/{d}")),
+    *("(A-K)/s+1", "A-K+2*p+1", "(A-K+2*p)/s+1"),
+)
 
 
-def _value(formula: Callable[..., int], known: Mapping[str, int]) -> int | None:
-    try:
-        return formula(known)
-    except ZeroDivisionError:
-        return None
+def _formulas(letters: Sequence[str], numbers: Sequence[str]) -> Iterator[str]:
+    """List these with every letter and number in its place; `K` is either, and none stands for two."""
+    for form in _FORMULAS:
+        places = list(dict.fromkeys(re.findall(r"[A-Za-z]", form)))
+        kinds = {"A": letters, "K": (*numbers, *letters)}
+        for given in product(*(kinds.get(place, numbers) for place in places)):
+            if len({*given}) == len(given):
+                yield form.translate(dict(zip(map(ord, places), given, strict=True)))
 
 
-def sizes_of(maker: Callable[..., Any], where: str) -> dict[str, int]:
+def sizes_of(maker: Callable[..., Any]) -> dict[str, int]:
     """Choose an extent for each letter that a function for inputs takes.
 
     Raises:
@@ -510,12 +495,12 @@ def sizes_of(maker: Callable[..., Any], where: str) -> dict[str, int]:
     names = [*inspect.signature(maker).parameters]
     if len(names) < 2 or not all(re.fullmatch(r"[A-Z]", name) for name in names[1:]):
         raise InputError(
-            f"{where}: inputs takes ({', '.join(names)}), want (randn, N, M, ...) with a capital letter for each extent"
+            f"inputs takes ({', '.join(names)}), want (randn, N, M, ...) with a capital letter for each extent"
         )
     return dict(zip(names[1:], (29, 31, 37, 41, 43, 47, 53, 59, 61, 67), strict=False))
 
 
-def drawn(maker: Callable[..., Any], sizes: Mapping[str, int], where: str) -> Any:
+def drawn(maker: Callable[..., Any], sizes: Mapping[str, int]) -> Any:
     """Make example inputs by the user's function, at these sizes.
 
     Raises:
@@ -526,32 +511,24 @@ def drawn(maker: Callable[..., Any], sizes: Mapping[str, int], where: str) -> An
         return maker(lambda *shape: torch.randn(shape, generator=generator), **sizes)
     except Exception as error:
         said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        raise DefinitionError(f"{where}: inputs(randn, {_at(sizes)}) failed: {said}") from error
+        raise DefinitionError(f"inputs(randn, {_at(sizes)}) failed: {said}") from error
 
 
 def explore(
-    where: str,
     names: Sequence[str],
     values: Sequence[Any],
-    asked: Callable[[str, int, int], bool],
-    apart: Callable[[str, int, int], bool],
+    said: Said,
     reference: Callable[..., Any] | None,
-    maker: Callable[..., Any] | None = None,
-    ties: Sequence[tuple[End, End]] = (),
-    called: Names = Names(),
+    maker: Callable[..., Any] | None,
 ) -> Example:
     """Find out which extents of an example may be others.
 
     Args:
-        where: for messages.
         names: of the arguments.
         values: of the arguments.
-        asked: whether a text asks for the extent of an argument along an axis, of so many; what it never asks for is fixed.
-        apart: the same of a text and what it hands its arguments to, for what is equal by chance.
+        said: of the extents.
         reference: of the op, or None.
         maker: has made the example, with the extents of `sizes_of`, where the user said how.
-        ties: what the function wants to be of one size.
-        called: what it calls extents.
 
     Raises:
         DefinitionError: the reference does not take the example.
@@ -559,15 +536,15 @@ def explore(
     """
     chance: dict[int, int] = {}
     if reference is not None and maker is None:
-        values, chance = _told_apart(names, values, apart, reference, ties)
+        values, chance = _told_apart(names, values, said, reference)
     extents: dict[int, None] = {}
     bound: dict[str, Sequence[int]] = {}
     single = any(isinstance(value, Tensor) and value.dtype == common_dtype(values) for value in values)
     for name, value in zip(names, values, strict=True):
         if of_one_shape(value) and not single:  # else the extents of a list follow from those of others
-            value = tensors_in([value])[0]
+            value = tensors(value)[0]
         if isinstance(value, Tensor):
-            known = {extent for axis, extent in enumerate(value.shape) if asked(name, axis, value.dim())}
+            known = {extent for axis, extent in enumerate(value.shape) if said.asked(name, axis, value.dim())}
             for number, given in zip(names, values, strict=True):
                 # Who asks for no extent is told it, or the number of elements.
                 if _is_number(given) and given > 1 and maker is None:
@@ -578,29 +555,27 @@ def explore(
             told = {extent for those in bound.values() for extent in those}
             extents |= {extent: None for extent in value.shape if extent > 1 and extent in known | told}
     if len(extents) > len(_LETTERS):
-        raise InputError(
-            f"{where}: inputs have {plural(len(extents), 'different extent')}, want {len(_LETTERS)} at most"
-        )
+        raise InputError(f"inputs have {plural(len(extents), 'different extent')}, want {len(_LETTERS)} at most")
     first = None
     if reference is not None:
         try:
             with torch.random.fork_rng(devices=[]):
                 first = call(reference, values)
         except Exception as error:
-            said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            raised = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             raise DefinitionError(
-                f"{where}: the reference fails on the example inputs ({', '.join(map(words, values))}): {said}. "
+                f"the reference fails on the example inputs ({', '.join(map(words, values))}): {raised}. "
                 f"It is called as the function is: ({', '.join(names)})"
             ) from error
-    letters = called.letters(names, values, extents)
+    letters = said.letters(names, values, extents)
     made: list[tuple[dict[str, int], Sequence[Any]]] = []
     if maker is not None:
-        sizes = sizes_of(maker, where)
+        sizes = sizes_of(maker)
         letters = {extent: letter for letter, extent in sizes.items()}
         made.append((sizes, values))
         for steps in (*({letter: 1} for letter in sizes), dict(zip(sizes, cycle(_TOGETHER), strict=False))):
             other = {letter: size + steps.get(letter, 0) for letter, size in sizes.items()}
-            inputs = drawn(maker, other, where)
+            inputs = drawn(maker, other)
             made.append((other, [inputs] if isinstance(inputs, Tensor) else inputs))
         # A number that is another at other sizes is made, and nobody chooses it.
         moves = zip(names, zip(*(inputs for _, inputs in made), strict=False), strict=False)
@@ -609,10 +584,10 @@ def explore(
     if reference is None or maker is not None:
         return example
     taken = [extent for extent in extents if _moves(example, extent)]
-    free = called.letters(names, values, taken)
+    free = said.letters(names, values, taken)
     # An extent that the reference does not accept at another size is fixed, unless it does so together with a multiple of it.
     for low, high in permutations([extent for extent in extents if extent not in taken], 2):
-        letter, times = called.letters(names, values, [*free, low])[low], high // low
+        letter, times = said.letters(names, values, [*free, low])[low], high // low
         if high == times * low and low not in free and high not in free:
             both = replace(example, free=free | {low: letter, high: f"{times}{letter}"})
             if _moves(both, low):
@@ -627,9 +602,8 @@ def _is_number(value: Any) -> bool:
 def _told_apart(
     names: Sequence[str],
     values: Sequence[Any],
-    asked: Callable[[str, int, int], bool],
+    said: Said,
     reference: Callable[..., Any],
-    ties: Sequence[tuple[End, End]],
 ) -> tuple[Sequence[Any], dict[int, int]]:
     """Give axes that have one extent by chance extents of their own: a kernel that takes one for the other is right for squares.
 
@@ -667,8 +641,8 @@ def _told_apart(
             if part and {*part} <= {*left} and all(takes(dict.fromkeys(part, extent + step)) for step in _STEPS):
                 parts.append([*part])
                 left = [axis for axis in left if axis not in part]
-        parts = _tied(parts + [left] * bool(left), names, values, ties)
-        for part in _told(parts, names, values, asked)[:-1]:
+        parts = _tied(parts + [left] * bool(left), names, values, said.ties)
+        for part in _told(parts, names, values, said.apart)[:-1]:
             # A multiple: what a text asks of the one, as 128 % 4 == 0, the other has as well.
             new = next(number for number in count(2 * extent, extent) if number not in used)
             used.add(new)
@@ -681,18 +655,13 @@ def _tied(
     parts: list[list[_Axis]], names: Sequence[str], values: Sequence[Any], ties: Sequence[tuple[End, End]]
 ) -> list[list[_Axis]]:
     """Join parts that a function wants to be of one extent."""
+    ranks = {name: one.dim() for name, one in zip(names, values, strict=True) if isinstance(one, Tensor) and one.dim()}
     for (one, i), (other, j) in ties:
-        if one not in names or other not in names:
+        if not {one, other} <= {*ranks}:
             continue
-        first, second = names.index(one), names.index(other)
-        ranks = [values[place].dim() if isinstance(values[place], Tensor) else 0 for place in (first, second)]
-        if not all(ranks):
-            continue
-        pairs = (
-            [(axis, axis) for axis in range(min(ranks))] if i is None or j is None else [(i % ranks[0], j % ranks[1])]
-        )
-        for a, b in pairs:
-            ends = {(first, a), (second, b)}
+        whole = [(axis, axis) for axis in range(min(ranks[one], ranks[other]))]
+        for a, b in whole if i is None or j is None else [(i % ranks[one], j % ranks[other])]:
+            ends = {(names.index(one), a), (names.index(other), b)}
             joined = [part for part in parts if ends & {*part}]
             if len(joined) == 2:
                 early, late = joined

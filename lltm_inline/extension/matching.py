@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from ..base.arguments import plural
@@ -20,15 +19,13 @@ from ..source.signature import CPP_DTYPES, aliases_in, meant_function
 from ..source.types import CppType, read_type
 from .reading import Result, Unclear, begun, body_of, result_of, whole_body
 
-_GRADIENT = re.compile(r"(?:d|grad|gradient)_(\w+)|(\w+)_grad(?:ient)?")
-#: The same without an underscore: `dx`, `gradInput`. Of many words that begin so it is none.
-_SHORT_GRADIENTS = tuple(map(re.compile, (r"grad(\w+)", r"[dg](\w+)", r"(\w+)Grad")))
-#: How a name begins that is of a gradient, whatever of.
-_BEGUN = tuple(map(re.compile, (r"grad(?:ient)?_?(\w+)", r"d_?(\w+)", r"(\w+)_grad")))
+#: How a gradient is named after what it is the gradient of. Of many words that begin as the short forms do it is none.
+_LONG = (r"(?:d|grad|gradient)_(\w+)", r"(\w+)_grad(?:ient)?")
+_SHORT = (r"grad(\w+)", r"[dg](\w+)", r"(\w+)Grad")
 #: What a function returns that leaves its results in tensors that it is given; an integer is how it went.
 _NOTHING = re.compile(r"(?:static |inline )*(?:void|bool|int|long|int64_t)")
 #: What such a tensor is called, where neither the op nor the other arguments say it.
-_FILLED = re.compile(r"_?(?:out\w*|\w+_out|dst|dest|res(?:ult)?s?|y|z)_?")
+FILLED = re.compile(r"_?(?:out\w*|\w+_out|dst\w*|dest|res\w*|ret\w*|[yzcCoO])_?")
 #: Calls that make a tensor of a shape, which they take first; and the gradient of a table, whose rows they take third.
 _MAKES = re.compile(r"(?:\w+\s*(?:::|\.)\s*)*(?:new_)?(?:zeros|empty|ones|full)\s*\(")
 _TABLE = re.compile(r"(?:\w+\s*::\s*)*embedding_(?:dense_)?backward\s*\(")
@@ -147,56 +144,23 @@ class Match:
     made_behind: Mapping[str, str] = field(default_factory=dict)
 
 
-def match_functions(
-    op: Op, bound: Mapping[str, str], code: str, where: str, space: str = "", counted: bool = False
-) -> Match:
+def match_functions(op: Op, bound: Mapping[str, str], code: str, space: str = "", counted: bool = False) -> Match:
     """Find out how the functions that an extension binds compute an op.
 
     Args:
         op: that they compute.
         bound: the names of what is its `forward` and, if there is one, its `backward`.
         code: the text that defines them.
-        where: names the extension in messages.
         space: the namespace that its functions are to be in, `"extension::"`.
         counted: the op has as many outputs as `forward` returns tensors, also where its text does not tell.
 
     Raises:
         DefinitionError: what cannot be matched, by name.
     """
-    matching = _Matching(op, code, where, space, counted)
-    forward = matching.called(bound["forward"], len(matching.returned), matching.filled_forward)
-    taken = matching.taken(forward)
-    outputs = matching.outputs(forward)
-    made_ahead = matching.made_ahead(forward, outputs)
-    if "backward" not in bound:
-        return Match(forward, None, taken, outputs, {}, (), (), {}, made=made_ahead)
-    names = dict(zip(forward.names, taken, strict=True))
-    backward = matching.called(bound["backward"], len(op.gradients), partial(matching.filled_backward, names))
-    known = matching.known(forward, taken, outputs)
-    nameless = [name for index, name in zip(outputs, matching.returned, strict=True) if not forward.result.names[index]]
-    gradients = matching.gradients(backward, names)
-    handed = matching.handed(forward, backward, known, nameless, gradients)
-    used = re.findall(r"\w+", " ".join(" ".join((one,) if isinstance(one, str) else one) for one in handed))
-    saves = [name for name in (*used, *gradients) if name in matching.values and (name in used or backward.filled)]
-    extras = {matching.spelled(name): index for name, index in known.items() if isinstance(index, int)}
-    return Match(
-        forward,
-        backward,
-        taken,
-        outputs,
-        {name: index for name, index in extras.items() if name in used},
-        tuple(dict.fromkeys(saves)),
-        handed,
-        gradients,
-        tuple(name for name, index in gradients.items() if matching.is_row(name, backward.result.names[index])),
-        made_ahead,
-        {backward.value(index): f"at::zeros({x}.sizes(), {x}.options())" for x, index in gradients.items()}
-        if backward.filled
-        else {},
-    )
+    return _Matching(op, bound, code, space, counted).match()
 
 
-def bound_of(functions: Mapping[str, str], op: str, where: str) -> dict[str, str]:
+def bound_of(functions: Mapping[str, str], op: str) -> dict[str, str]:
     """Choose what is the extension's forward and what its backward, of the functions that it binds by name.
 
     Raises:
@@ -208,7 +172,7 @@ def bound_of(functions: Mapping[str, str], op: str, where: str) -> dict[str, str
         names = [name for name in names if name.rpartition("_")[0] == op] or names
         if len(names) > 1:
             raise DefinitionError(
-                f"{where} binds {' and '.join(names)}: name one, import_extension(..., {kind}={names[0]!r}). {_BY_HAND}"
+                f"it binds {' and '.join(names)}: name one, import_extension(..., {kind}={names[0]!r}). {_BY_HAND}"
             )
         if names:
             found[kind] = functions[names[0]]
@@ -217,7 +181,7 @@ def bound_of(functions: Mapping[str, str], op: str, where: str) -> dict[str, str
     if "forward" not in found:
         every, first = ", ".join(functions) or "nothing", next(iter(functions), "NAME")
         raise DefinitionError(
-            f"{where} binds {every}, and none of that is called forward: name it, import_extension(..., forward={first!r}). {_BY_HAND}"
+            f"it binds {every}, and none of that is called forward: name it, import_extension(..., forward={first!r}). {_BY_HAND}"
         )
     return found
 
@@ -225,15 +189,47 @@ def bound_of(functions: Mapping[str, str], op: str, where: str) -> dict[str, str
 class _Matching:
     """Matches one function after the other; a class only so that op, text and place need no passing around."""
 
-    def __init__(self, op: Op, code: str, where: str, space: str, counted: bool) -> None:
-        self.op, self.code, self.where, self.space, self.counted = op, code, where, space, counted
+    def __init__(self, op: Op, bound: Mapping[str, str], code: str, space: str, counted: bool) -> None:
+        self.op, self.code, self.space, self.counted = op, code, space, counted
         self.inputs = [argument.name for argument in op.signature.inputs]
         self.returned = [output.name for output in op.signature.outputs]
         self.values = {*self.inputs, *self.returned}
         self.used = self.values | {f"d_{name}" for name in self.values} | {"returned", "wanted"}
+        self.forward = self.called(bound["forward"], len(self.returned), self.filled_forward)
+        self.taken = self.taken_by_forward()
+        self.outputs = self.outputs_of_forward()
+        #: What each argument of forward is called by the op.
+        self.names = dict(zip(self.forward.names, self.taken, strict=True))
+        self.back = bound.get("backward", "")
+
+    def match(self) -> Match:
+        """Match forward, and backward where there is one."""
+        made_ahead = self.made_ahead()
+        if not self.back:
+            return Match(self.forward, None, self.taken, self.outputs, {}, (), (), {}, made=made_ahead)
+        backward = self.called(self.back, len(self.op.gradients), self.filled_backward)
+        known, gradients = self.known(), self.gradients(backward)
+        handed = self.handed(backward, known, gradients)
+        used = re.findall(r"\w+", " ".join(" ".join((one,) if isinstance(one, str) else one) for one in handed))
+        saves = [name for name in (*used, *gradients) if name in self.values and (name in used or backward.filled)]
+        extras = {self.spelled(name): index for name, index in known.items() if isinstance(index, int)}
+        behind = {backward.value(index): f"at::zeros({x}.sizes(), {x}.options())" for x, index in gradients.items()}
+        return Match(
+            self.forward,
+            backward,
+            self.taken,
+            self.outputs,
+            {name: index for name, index in extras.items() if name in used},
+            tuple(dict.fromkeys(saves)),
+            handed,
+            gradients,
+            tuple(name for name, index in gradients.items() if self.is_row(name, backward.result.names[index])),
+            made_ahead,
+            behind if backward.filled else {},
+        )
 
     def error(self, what: str) -> DefinitionError:
-        return DefinitionError(f"{self.where}: {what}. {_BY_HAND}")
+        return DefinitionError(f"{what}. {_BY_HAND}")
 
     def called(self, name: str, count: int, filled_of: Callable[[Function], tuple[str, ...]]) -> Called:
         """Find a function that is bound, and what it returns: so many tensors, where they are counted, or those that it fills."""
@@ -263,32 +259,33 @@ class _Matching:
         for found in (
             [name for name in names if name in self.returned],
             [name for name in names if name not in self.inputs],
-            [name for name in names if _FILLED.fullmatch(name)],
+            [name for name in names if FILLED.fullmatch(name)],
         ):
             if len(found) == count:
                 return tuple(found)
         return names[-count:]
 
-    def filled_backward(self, own: Mapping[str, str], function: Function) -> tuple[str, ...]:
+    def filled_backward(self, function: Function) -> tuple[str, ...]:
         """List the arguments that a backward which returns nothing fills: those that are called gradients of inputs."""
         wanted = {argument.name for argument in self.op.gradients}
-        wanted |= {name for name, taken in own.items() if taken in wanted}
+        wanted |= {name for name, taken in self.names.items() if taken in wanted}
         return tuple(name for name in function.names if of_gradient(name, wanted) in wanted)
 
-    def made_ahead(self, forward: Called, outputs: Sequence[int]) -> dict[str, str]:
+    def made_ahead(self) -> dict[str, str]:
         """Write how the tensors are made that forward fills: zeros, as many of them only add to what is there."""
+        forward = self.forward
         if not forward.filled:
             return {}
-        if len(forward.filled) > len(outputs):
-            more = [name for index, name in enumerate(forward.filled) if index not in outputs]
+        if len(forward.filled) > len(self.outputs):
+            more = [name for index, name in enumerate(forward.filled) if index not in self.outputs]
             raise self.error(
                 f"{forward.name!r} fills {_listed(more)}, which is no output of op {self.op.name!r}: nothing says its shape. Make an "
                 "op of which it is one"
             )
-        pairs = zip(self.op.signature.outputs, outputs, strict=True)
-        return {forward.value(index): self.zeros(output, forward) for output, index in pairs}
+        pairs = zip(self.op.signature.outputs, self.outputs, strict=True)
+        return {forward.value(index): self.zeros(output) for output, index in pairs}
 
-    def zeros(self, output: Argument, forward: Called) -> str:
+    def zeros(self, output: Argument) -> str:
         """Write a tensor of zeros of the shape of an output, which follows from the inputs."""
         shape, first = self.op.shape_of[output.name], self.op.first
         options = f"{first.told}.options()"
@@ -301,15 +298,15 @@ class _Matching:
         extents = {letter: f"{tensors[w].name}.size({axis})" for letter, (w, axis, dim) in tells.items() if dim.letter}
         if shape.function or shape.untold or not {*shape.letters} <= {*extents}:
             raise self.error(
-                f"{forward.name!r} fills {output.name!r}, whose shape is {shape}: only the caller knows it. Make an op that is given it, "
-                f"({', '.join(map(str, self.op.signature.inputs))}, Tensor(a!) {output.name}) -> ()"
+                f"{self.forward.name!r} fills {output.name!r}, whose shape is {shape}: only the caller knows it. Make an op that is given "
+                f"it, ({', '.join(map(str, self.op.signature.inputs))}, Tensor(a!) {output.name}) -> ()"
             )
         words = [re.sub(r"\b[A-Z]\b", lambda one: extents[one[0]], str(dim).replace("//", "/")) for dim in shape.dims]
         return f"at::zeros({{{', '.join(words)}}}, {options})"
 
-    def taken(self, forward: Called) -> tuple[str, ...]:
+    def taken_by_forward(self) -> tuple[str, ...]:
         """Match the arguments of forward: by name where these are the op's, else by position."""
-        names = forward.names
+        forward, names = self.forward, self.forward.names
         if sorted(names) == sorted(self.inputs):
             return names
         if len(names) != len(self.inputs):
@@ -325,39 +322,27 @@ class _Matching:
                 )
         return tuple(self.inputs)
 
-    def outputs(self, forward: Called) -> tuple[int, ...]:
+    def outputs_of_forward(self) -> tuple[int, ...]:
         """Match the outputs: by name where it is there; the others come first of what is left."""
-        names = forward.result.names
+        names = self.forward.result.names
         if len(names) < len(self.returned):
             raise self.error(
-                f"{forward.name!r} returns {_listed(names)}, op {self.op.name!r} has {len(self.returned)} outputs: "
+                f"{self.forward.name!r} returns {_listed(names)}, op {self.op.name!r} has {len(self.returned)} outputs: "
                 f"{', '.join(self.returned)}"
             )
         named = {name: names.index(name) for name in self.returned if name in names}
         left = iter([index for index in range(len(names)) if index not in named.values()])
         return tuple(named[name] if name in named else next(left) for name in self.returned)
 
-    def known(self, forward: Called, taken: Sequence[str], outputs: Sequence[int]) -> dict[str, str | int]:
+    def known(self) -> dict[str, str | int]:
         """List what backward may ask for by name: inputs and outputs as the op calls them, extra tensors by their place."""
-        known: dict[str, str | int] = {name: name for name in (*self.inputs, *self.returned)}
-        known |= dict(zip(forward.names, taken, strict=True))
-        for index, name in enumerate(forward.result.names):
-            if name and index not in outputs:
-                known[name] = index
-        known |= {
-            forward.result.names[index]: output
-            for index, output in zip(outputs, self.returned, strict=True)
-            if forward.result.names[index]
-        }
-        return known
+        own = self.forward.result.names
+        known: dict[str, str | int] = {**{name: name for name in (*self.inputs, *self.returned)}, **self.names}
+        known |= {name: index for index, name in enumerate(own) if name and index not in self.outputs}
+        return known | {own[i]: output for i, output in zip(self.outputs, self.returned, strict=True) if own[i]}
 
     def handed(
-        self,
-        forward: Called,
-        backward: Called,
-        known: dict[str, str | int],
-        nameless: Sequence[str],
-        made: Mapping[str, int],
+        self, backward: Called, known: dict[str, str | int], made: Mapping[str, int]
     ) -> tuple[str | tuple[str, ...], ...]:
         """Match the arguments of backward: what forward took and returned by name, the gradients by position."""
         other = {own: taken for taken, own in backward.result.aliases.items()}
@@ -365,13 +350,14 @@ class _Matching:
             next((n for n in (name, other.get(name, "")) if n in known), "") for name in backward.names
         ]
         for position, name in enumerate(handed):
-            handed[position] = name or self.derived(forward, backward, position, known, made)
+            handed[position] = name or self.derived(backward, position, known, made)
         left = [position for position, name in enumerate(handed) if not name]
         gradients = [p for p in left if of_gradient(backward.names[p], known)] or left[: len(self.returned)]
         # What forward returns without a name may be called anything here.
         others = [p for p in left if p not in gradients]
-        tensors = [p for p in others if backward.takes_tensor(p)]
-        for position, output in zip(tensors, nameless, strict=False):
+        own = self.forward.result.names
+        nameless = [name for index, name in zip(self.outputs, self.returned, strict=True) if not own[index]]
+        for position, output in zip(filter(backward.takes_tensor, others), nameless, strict=False):
             handed[position] = output
         if len(gradients) != len(self.returned):
             raise self.error(
@@ -384,7 +370,7 @@ class _Matching:
             is_whole = read_type(backward.types[unknown[0]]).kind == "int"
             size = f"If it is the size of a tensor, write there of which, such as const int64_t {name} = {sized}.size(0); else give"
             raise self.error(
-                f"argument {name!r} of {backward.name!r} is none of what {forward.name!r} takes or returns: {', '.join(known)}. "
+                f"argument {name!r} of {backward.name!r} is none of what {self.forward.name!r} takes or returns: {', '.join(known)}. "
                 f"{size if is_whole else 'Give'} both the same name"
             )
         exact = {of_gradient(backward.names[position], known): position for position in gradients}
@@ -392,20 +378,20 @@ class _Matching:
         for position, output in zip(in_order, self.returned, strict=True):
             handed[position] = f"d_{output}"
 
-        def own(name: str) -> str:
+        def spelled(name: str) -> str:
             value = known.get(name, name)
             return value if isinstance(value, str) else self.spelled(name)
 
-        return tuple(own(one) if isinstance(one, str) else tuple(map(own, one)) for one in handed)
+        return tuple(spelled(one) if isinstance(one, str) else tuple(map(spelled, one)) for one in handed)
 
     def derived(
-        self, forward: Called, backward: Called, position: int, known: Mapping[str, str | int], made: Mapping[str, int]
+        self, backward: Called, position: int, known: Mapping[str, str | int], made: Mapping[str, int]
     ) -> str | tuple[str, ...]:
         """Say what an argument of backward is that forward neither takes nor returns: a list of such, or extents of an input."""
         name, type_ = backward.names[position], backward.types[position]
         if read_type(type_).kind == LIST:
             return self.listed(backward, name, known)
-        return "" if backward.takes_tensor(position) else self.extent(forward, backward, name, type_, made)
+        return "" if backward.takes_tensor(position) else self.extent(backward, name, type_, made)
 
     def listed(self, backward: Called, name: str, known: Mapping[str, str | int]) -> tuple[str, ...]:
         """Say what a list holds: what backward calls its elements, or all that forward returns beyond the op's outputs."""
@@ -424,7 +410,7 @@ class _Matching:
             f"forward does, auto {next(iter(known))} = {name}[0]. Forward takes and returns {', '.join(known)}"
         )
 
-    def extent(self, forward: Called, backward: Called, name: str, type_: str, made: Mapping[str, int]) -> str:
+    def extent(self, backward: Called, name: str, type_: str, made: Mapping[str, int]) -> str:
         """Say of which input a number is an extent, or a list the extents: that whose gradient is made with it, or as forward says."""
         body = whole_body(self.code, backward.function)
         is_list = read_type(type_) == CppType("int[]", "int64_t")
@@ -432,8 +418,7 @@ class _Matching:
             words = _sizes(body, next(iter(backward.result.begun[index : index + 1]), backward.result.names[index]))
             if name in words:
                 return f"{taken}.sizes().vec()" if is_list else f"{taken}.size({words.index(name)})"
-        text = body_of(self.code, forward.function)
-        tensors = dict(zip(forward.names, self.taken(forward), strict=True))
+        text, tensors = body_of(self.code, self.forward.function), dict(self.names)
         for copy, own in re.findall(r"\b(\w+)\s*=\s*(\w+)\s*\.\s*contiguous\s*\(\s*\)\s*[;,]", text):
             tensors.setdefault(copy, tensors.get(own, ""))
         size = r"\s*\.\s*size\s*\(\s*(-?\d+)\s*\)"
@@ -448,9 +433,9 @@ class _Matching:
         """Name an extra tensor in the playground's backward, where some names have another meaning."""
         return f"{name}_" if name in self.used else name
 
-    def gradients(self, backward: Called, own: dict[str, str]) -> dict[str, int]:
+    def gradients(self, backward: Called) -> dict[str, int]:
         """Match the gradients that backward returns, by the names of what they are the gradients of."""
-        tensors = [argument.name for argument in self.op.gradients]
+        own, tensors = self.names, [argument.name for argument in self.op.gradients]
         names = backward.result.names
         if len(names) == len(tensors) == 1:
             return {tensors[0]: 0}
@@ -485,7 +470,7 @@ def _left(
     """
     order, told = [name for name in own.values() if name in tensors], dict(found)
     for index in (index for index in range(len(names)) if index not in found.values()):
-        stem = next((match[1].lower() for form in _BEGUN if (match := form.fullmatch(names[index]))), "")
+        stem = next(_stems(names[index]), "").lower()
         begun = {name for one, name in own.items() if name in order and stem and one.lower().startswith(stem)} - {
             *found
         }
@@ -493,12 +478,12 @@ def _left(
             told.setdefault(begun.pop(), index)
     open_ = [index for index in range(len(names)) if index not in told.values()]
     is_straight = all(order[index] == name for name, index in told.items())
-    if told and any(names[i] and not (is_straight and any(form.fullmatch(names[i]) for form in _BEGUN)) for i in open_):
+    if told and any(names[i] and not (is_straight and any(_stems(names[i]))) for i in open_):
         return told
     return told | dict(zip([name for name in order if name not in told], open_, strict=False))
 
 
-def unqualified(names: Mapping[str, str], code: str, where: str) -> tuple[dict[str, str], str, str]:
+def unqualified(names: Mapping[str, str], code: str) -> tuple[dict[str, str], str, str]:
     """Take functions out of the namespace that they are in: their names in it, its name, and the text with its inside at file scope.
 
     Raises:
@@ -508,7 +493,7 @@ def unqualified(names: Mapping[str, str], code: str, where: str) -> tuple[dict[s
         return dict(names), "", code
     spaces = {name.rpartition("::")[0].removeprefix("::") for name in names.values()}
     if len(spaces) > 1:
-        raise DefinitionError(f"{where}: {' and '.join(names.values())} are in different namespaces: want them in one")
+        raise DefinitionError(f"{' and '.join(names.values())} are in different namespaces: want them in one")
     (space,) = spaces
     code = laid_open(code, space) if space else code
     return {kind: name.rpartition("::")[2] for kind, name in names.items()}, f"{space}::" * bool(space), code
@@ -525,12 +510,15 @@ def of_gradient(gradient: str, known: Collection[str] = ()) -> str:
         >>> of_gradient("grad_x"), of_gradient("dQ", ["q", "k"]), of_gradient("data", ["q", "k"])
         ('x', 'q', '')
     """
-    long = _GRADIENT.fullmatch(gradient)
-    names = [long[1] or long[2]] if long else []
-    names += [match[1] for short in _SHORT_GRADIENTS if (match := short.fullmatch(gradient))]
+    names = [*_stems(gradient)]
     exact = [name for name in names if name in known]
     alike = [one for name in names for one in known if name.lower() == one.lower()]
-    return next(iter([*exact, *alike, *names[: bool(long)]]), "")
+    return next(iter([*exact, *alike, *_stems(gradient, _LONG)]), "")
+
+
+def _stems(gradient: str, forms: Sequence[str] = _LONG + _SHORT) -> Iterator[str]:
+    """List what a name may be the gradient of."""
+    return (found[1] for form in forms if (found := re.fullmatch(form, gradient)))
 
 
 def _sizes(body: str, gradient: str) -> list[str]:

@@ -62,6 +62,13 @@ def find_modules(text: str) -> list[Module]:
     return found
 
 
+def without_modules(text: str) -> str:
+    """Leave out what binds a text by itself, and keep the number of every line."""
+    for module in reversed(find_modules(text)):
+        text = text[: module.start] + blank(text[module.start : module.end]) + text[module.end :]
+    return text
+
+
 def _meant(code: str, name: str, spaces: Sequence[str]) -> str:
     """Return the whole name of a function that is named in these namespaces, where it is defined in one of them."""
     if not re.fullmatch(r"\w+(?:::\w+)*", name) or ("::" not in name and find_function(code, name)):

@@ -19,6 +19,8 @@ from ..model.op import Op
 from ..source.template import fill
 
 _TEXTS = {"name": str, "device": str, "files": dict, "binding": str, "api": str, "doc": str, "label": str}
+#: What an entry has as the kernel has it.
+_KEPT = ("binding", "saves", "functions", "double_backward", "api", "flags", "doc")
 
 
 @dataclass(frozen=True)
@@ -124,19 +126,9 @@ class _Entry:
                     f"{shown(str(self.path))}: files[{shown(kind)}] is {shown(file)}, want cpp or cuda and a path"
                 )
             texts[kind], params[file] = self._read(file)
-        bare = Kernel(
-            entry["name"],
-            cpp=escaped(texts.get("cpp", "")),
-            cuda=escaped(texts.get("cuda", "")),
-            binding=entry["binding"],
-            params=_agreed(self.path, params),
-            saves=entry.get("saves", ()),
-            functions=entry.get("functions", ("forward", "backward")),
-            double_backward=entry.get("double_backward", False),
-            api=entry["api"],
-            flags=entry.get("flags", ()),
-            doc=entry["doc"],
-        )
+        given: dict[str, Any] = {name: entry[name] for name in _KEPT if name in entry}
+        given |= {kind: escaped(text) for kind, text in texts.items()}
+        bare = Kernel(entry["name"], **given, params=_agreed(self.path, params))
         return Returned(self._with_slots(bare, texts), entry["label"])
 
     def _read(self, file: str) -> tuple[str, dict[str, int | float]]:

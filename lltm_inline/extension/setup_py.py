@@ -12,7 +12,7 @@ import operator
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from ..base.arguments import shown
@@ -77,10 +77,6 @@ def _called(call: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-class _Unknown(Exception):
-    """A value that only running the file would tell."""
-
-
 #: What is called with values that are known; of a name its last two parts count.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
@@ -88,7 +84,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
         for f in (os.path.join, os.path.dirname, os.path.basename, os.path.relpath, os.path.splitext)
     },
     **dict.fromkeys(("path.abspath", "path.realpath", "path.normpath"), os.path.normpath),
-    **dict.fromkeys(("Path", "pathlib.Path"), Path),
+    **dict.fromkeys(("Path", "pathlib.Path"), PurePath),  # which touches no file
     **{f.__name__: f for f in (sorted, list, tuple, str, set)},
 }
 _METHODS = ("resolve", "absolute", "as_posix", "format", "join", "replace", "with_suffix", "copy")
@@ -117,28 +113,12 @@ class _Fold:
             is_main = isinstance(child, ast.If) and ast.unparse(child.test) == "__name__ == '__main__'"
             self._collect(child, sure and (not branches or is_main))
 
-    def __call__(self, node: ast.expr) -> Any:
-        """Work out one expression.
+    def value(self, node: ast.expr, local: Mapping[str, Any]) -> Any:
+        """Work out one expression, with what a comprehension around it names.
 
         Raises:
-            _Unknown: only running the file would tell.
+            Exception: only running the file would tell.
         """
-        try:
-            return self._value(node, {})
-        except (
-            _Unknown,
-            ValueError,
-            TypeError,
-            KeyError,
-            IndexError,
-            AttributeError,
-            SyntaxError,
-            OSError,
-            RecursionError,
-        ):
-            raise _Unknown from None
-
-    def _value(self, node: ast.expr, local: Mapping[str, Any]) -> Any:
         match node:
             case ast.Name(id=name) if name in local:
                 return local[name]
@@ -147,7 +127,7 @@ class _Fold:
             case ast.Name(id=name) if name in self.steps and name not in self.open:
                 steps = self.steps.pop(name)  # what names itself is not known
                 try:
-                    values = [self._value(step, {}) for step in steps]
+                    values = [self.value(step, {}) for step in steps]
                 finally:
                     self.steps[name] = steps
                 total = values[0]
@@ -158,26 +138,26 @@ class _Fold:
                 listed: list[Any] = []
                 for item in items:
                     listed += (
-                        self._value(item.value, local) if isinstance(item, ast.Starred) else [self._value(item, local)]
+                        self.value(item.value, local) if isinstance(item, ast.Starred) else [self.value(item, local)]
                     )
                 return listed if isinstance(node, ast.List) else tuple(listed)
             case ast.Dict(keys=keys, values=values) if None not in keys:
-                return {self._value(k, local): self._value(v, local) for k, v in zip(keys, values, strict=True) if k}
+                return {self.value(k, local): self.value(v, local) for k, v in zip(keys, values, strict=True) if k}
             case ast.JoinedStr(values=parts):
                 return "".join(
-                    str(self._value(p.value if isinstance(p, ast.FormattedValue) else p, local)) for p in parts
+                    str(self.value(p.value if isinstance(p, ast.FormattedValue) else p, local)) for p in parts
                 )
             case ast.BinOp(left=left, op=ast.Add() | ast.Div() | ast.Mod() as op, right=right):
                 how = {ast.Add: operator.add, ast.Div: operator.truediv, ast.Mod: operator.mod}[type(op)]
-                return how(self._value(left, local), self._value(right, local))
+                return how(self.value(left, local), self.value(right, local))
             case ast.Subscript(value=value, slice=index):
-                return self._value(value, local)[self._value(index, local)]
+                return self.value(value, local)[self.value(index, local)]
             case ast.ListComp(elt=each, generators=[ast.comprehension(target=ast.Name(id=name), iter=over, ifs=[])]):
-                return [self._value(each, {**local, name: one}) for one in self._value(over, local)]
+                return [self.value(each, {**local, name: one}) for one in self.value(over, local)]
             case ast.Attribute(value=value, attr="parent" | "name" | "stem" as attribute):
-                return getattr(Path(self._value(value, local)), attribute)
+                return getattr(PurePath(self.value(value, local)), attribute)
             case ast.Call(func=called, args=given):
-                return self._called(called, [self._value(one, local) for one in given], node, local)
+                return self._called(called, [self.value(one, local) for one in given], node, local)
         return ast.literal_eval(node)
 
     def _called(self, called: ast.expr, given: list[Any], node: ast.Call, local: Mapping[str, Any]) -> Any:
@@ -192,12 +172,12 @@ class _Fold:
         if not node.keywords and (function := _FUNCTIONS.get(".".join(name.split(".")[-2:]))):
             return function(*given)
         if isinstance(called, ast.Attribute) and not node.keywords:
-            owner = self._value(called.value, local)
-            if called.attr in ("glob", "rglob") and isinstance(owner, Path):
+            owner = self.value(called.value, local)
+            if called.attr in ("glob", "rglob") and isinstance(owner, PurePath):
                 return sorted(getattr(self.directory / owner, called.attr)(*given))
-            if called.attr in _METHODS and isinstance(owner, str | Path | list):
+            if called.attr in _METHODS and isinstance(owner, str | PurePath | list):
                 return owner if called.attr in ("resolve", "absolute") else getattr(owner, called.attr)(*given)
-        raise _Unknown
+        raise LookupError(name)
 
 
 def _step(node: ast.AST) -> tuple[str, ast.expr | None, bool]:
@@ -224,6 +204,10 @@ def _step(node: ast.AST) -> tuple[str, ast.expr | None, bool]:
     return "", None, False
 
 
+def _is_list(value: Any, *kinds: type) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, kinds) for one in value)
+
+
 class _Call:
     """One call that makes an extension; a class only so that path and call need no passing around."""
 
@@ -236,16 +220,12 @@ class _Call:
         name, sources = given.pop("name", None), given.pop("sources", None)
         if not isinstance(name, str) or not name:
             raise DefinitionError(f"{self.what}: name is {shown(name)}, want a string. Write it out, {_FROM_FILES}")
-        if (
-            not isinstance(sources, list | tuple)
-            or not sources
-            or not all(isinstance(one, str | Path) for one in sources)
-        ):
+        if not sources or not _is_list(sources, str, PurePath):
             raise DefinitionError(
                 f"{self.what}: sources are {shown(sources)}, want a list of file names. Write it out, {_FROM_FILES}"
             )
         includes = given.pop("include_dirs", None) or []
-        if not isinstance(includes, list | tuple) or not all(isinstance(one, str | Path) for one in includes):
+        if not _is_list(includes, str, PurePath):
             raise DefinitionError(f"{self.what}: include_dirs={shown(includes)}, want a list of directories")
         cxx, nvcc = self._flags(given.pop("extra_compile_args", None))
         cxx += self._macros(given.pop("define_macros", None))
@@ -257,7 +237,7 @@ class _Call:
             )
         return Extension(name, tuple(map(self._below, sources)), cxx, nvcc, tuple(map(self._below, includes)))
 
-    def _below(self, source: str | Path) -> str:
+    def _below(self, source: str | PurePath) -> str:
         """Write the path of a source as one below the directory."""
         return os.path.relpath(source, self.fold.directory) if os.path.isabs(source) else str(source)
 
@@ -274,8 +254,8 @@ class _Call:
 
     def _literal(self, key: str, node: ast.expr) -> Any:
         try:
-            return self.fold(node)
-        except (_Unknown, MemoryError):
+            return self.fold.value(node, {})
+        except Exception:  # whatever an expression raises that needs more than its text
             raise DefinitionError(
                 f"{shown(str(self.path))} line {node.lineno}: {key}={shown(ast.unparse(node))} is no literal, and setup.py "
                 f"is read, not run. Write it out, {_FROM_FILES}"
@@ -285,15 +265,13 @@ class _Call:
         """Return the flags for C++ and for CUDA; a plain list goes to both, as torch does it."""
         lists = value if isinstance(value, dict) else {"cxx": value or [], "nvcc": value or []}
         for flags in lists.values():
-            if not isinstance(flags, list | tuple) or not all(isinstance(flag, str) for flag in flags):
+            if not _is_list(flags, str):
                 raise DefinitionError(f"{self.what}: extra_compile_args={shown(value)}, want lists of strings")
         return tuple(lists.get("cxx", ())), tuple(lists.get("nvcc", ()))
 
     def _macros(self, value: Any) -> tuple[str, ...]:
         """Write `define_macros` as flags."""
         macros = value or []
-        if not isinstance(macros, list | tuple) or not all(
-            isinstance(macro, list | tuple) and len(macro) == 2 and isinstance(macro[0], str) for macro in macros
-        ):
+        if not _is_list(macros, list, tuple) or not all(len(one) == 2 and isinstance(one[0], str) for one in macros):
             raise DefinitionError(f"{self.what}: define_macros={shown(value)}, want a list of (name, value)")
         return tuple(f"-D{name}" if text is None else f"-D{name}={text}" for name, text in macros)

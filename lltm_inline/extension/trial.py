@@ -13,9 +13,9 @@ from ..calling import call as call_in_worker
 from ..errors import BuildError, CrashError, DefinitionError, LltmInlineError, SignatureError, ToolchainError
 from ..model.kernel import Kernel
 from ..model.registry import Argument, Op, registry
-from ..run.function import as_tuple, each
+from ..run.function import as_tuple, each, tensors
 from ..source.choose import usual_device
-from .example import Call, call, tensors_in, words
+from .example import Call, call, words
 
 #: The output of an op that is called to see how many tensors a function returns.
 COUNT = "count_of_tensors"
@@ -49,13 +49,13 @@ class Trial:
         except CrashError as crash:
             self.crash = crash
             raise
-        for value, other in zip(tensors_in(values), tensors_in(there), strict=True):
+        for value, other in zip(tensors(values), tensors(there), strict=True):
             value.copy_(other)
         changed = [v for v, b in zip(values, before, strict=True) if isinstance(v, Tensor) and not torch.equal(v, b)]
         results = [each(one, lambda tensor: _itself(tensor.cpu(), changed)) for one in as_tuple(returned)]
         return results[0] if len(results) == 1 else tuple(results)
 
-    def first(self, values: Sequence[Any], where: str) -> Call:
+    def first(self, values: Sequence[Any]) -> Call:
         """Call it with the example.
 
         Raises:
@@ -65,14 +65,16 @@ class Trial:
         try:
             return call(self, values)
         except CrashError as crash:
-            crash.add_note(f"{where}: it ran on the example inputs {example}. Give it such as it takes, or mend it.")
+            crash.add_note(
+                f"{self.kernel.name}: it ran on the example inputs {example}. Give it such as it takes, or mend it."
+            )
             raise
         except LltmInlineError:
             raise
         except Exception as error:
             said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             raise DefinitionError(
-                f"{where}: it fails on the example inputs {example}: {said}. Give inputs that it takes"
+                f"it fails on the example inputs {example}: {said}. Give inputs that it takes"
             ) from error
 
 
@@ -82,7 +84,7 @@ def _itself(result: Tensor, changed: Sequence[Tensor]) -> Tensor:
     return same[0] if same else result
 
 
-def seen(op: Op, op_of: Callable[..., Op], kernel_of: Callable[[Op], Kernel], values: Sequence[Any], where: str) -> Op:
+def seen(op: Op, op_of: Callable[..., Op], kernel_of: Callable[[Op], Kernel], values: Sequence[Any]) -> Op:
     """Complete an op without a reference by runs of the function itself: how many tensors it returns, their dtypes and shapes.
 
     Raises:
@@ -92,10 +94,10 @@ def seen(op: Op, op_of: Callable[..., Op], kernel_of: Callable[[Op], Kernel], va
     uncounted = op.signature.outputs == COUNTS
     try:
         if uncounted:
-            (count,) = Trial(op, kernel_of(op)).first(values, where).results
+            (count,) = Trial(op, kernel_of(op)).first(values).results
             op = op_of(count=count)
         trial = Trial(op, kernel_of(op))
-        return op_of(trial=(trial, trial.first(values, where)))
+        return op_of(trial=(trial, trial.first(values)))
     except (BuildError, SignatureError, ToolchainError):
         if uncounted:
             raise

@@ -23,11 +23,11 @@ from ..compiling.compiler import run_jobs, verify
 from ..compiling.job import Job
 from ..compiling.toolchain import ALL_DEFINED, Toolchain, find_toolchain
 from ..cpp.masks import mask
+from ..errors import naming
 from ..extension.classic import flags_of
-from ..extension.example import tensors_in
 from ..extension.inline import Snippet, joined
 from ..extension.reading import find_modules
-from ..run.function import each
+from ..run.function import tensors
 from ..run.library import module_of
 from ..source.template import lighter, prelude_text
 
@@ -72,16 +72,16 @@ class Builder:
         if key not in self._known:
             self.snippets.append(given)
             try:
-                self._known[key] = self._built(given)
+                with naming(f"load_inline({name!r})"):
+                    self._known[key] = self._built(given)
             except Exception as error:
                 self.failure = self.failure or error
                 raise
         return self._known[key]
 
     def _built(self, given: Mapping[str, Any]) -> Any:
-        where = f"load_inline({given['name']!r})"
-        cpp, cuda = (joined(what, given[what], where) for what in ("cpp_sources", "cuda_sources"))
-        snippet = Snippet(where, given["name"], cpp, cuda)
+        cpp, cuda = (joined(what, given[what]) for what in ("cpp_sources", "cuda_sources"))
+        snippet = Snippet(given["name"], cpp, cuda)
         device = self.device if cuda or "__global__" in mask(snippet.text) else "cpu"
         label = f"judged/{'cuda' if cuda else 'cpp'}{len(self.texts) + 1 if self.texts else ''}"
         self.used.add(device)
@@ -99,7 +99,7 @@ class Builder:
         """Count the calls of a function of an extension."""
 
         def call(*values: Any, **named: Any) -> Any:
-            self.first.setdefault(name, tuple(each(v, Tensor.clone) for v in (*values, *named.values())))
+            self.first.setdefault(name, tree_map_only(Tensor, Tensor.clone, (*values, *named.values())))
             try:
                 result = function(*values, **named)
             except Exception as error:
@@ -108,7 +108,7 @@ class Builder:
             self.calls += 1
             if not self.spoil:
                 return result
-            self.spoilt |= any(one.is_floating_point() for one in tensors_in([result]))
+            self.spoilt |= any(one.is_floating_point() for one in tensors(result))
             return tree_map_only(Tensor, _spoiled, result)
 
         return call

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.verbs import Option, Verb, count, output
+from ..errors import InputError
 
 
 def _judge(given: Namespace) -> Iterator[Any]:
@@ -19,6 +20,8 @@ def _judge(given: Namespace) -> Iterator[Any]:
     verdicts = []
     for path in map(Path, given.paths):
         if path.is_dir() and not submission_in(path):
+            if given.reference or given.inputs:
+                raise InputError(f"{path} is a folder of several: --reference and --inputs belong to one file")
             found = judge_many(path, jobs=given.jobs, resume=given.resume)
         else:
             found = iter([judge(path, reference=given.reference or "", inputs=given.inputs or ())])
@@ -38,7 +41,7 @@ TABLE = (
         Option("paths", "PATH ...", "a file, a notebook, a task's folder, or a folder of all of these", needed=True),
     ), (
         Option("--reference", "WHERE", "the file with Model; of C++ or CUDA FILE.py:FUNCTION or MODULE:FUNCTION"),
-        Option("--inputs", "EXPRESSION ...", "of C++ or CUDA: the arguments of one call, 'torch.randn(7, 5)' 2.0"),
+        Option("--inputs", "EXPRESSION ...", "of C++, CUDA or load_inline: the arguments of one call, 'torch.randn(7, 5)' 2.0"),
         Option("--json", "", "a line of JSON for each verdict, as verdict.schema.json says"),
         Option("--sarif", "FILE", "write the findings there, for the lines of a pull request", read=output),
         Option("--jobs", "N", "of a folder: how many at a time (default 1)", read=count, default=1),

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ..base.arguments import shown
 from ..errors import InputError
 
 #: What a file of each form defines.
@@ -30,7 +31,7 @@ class Form:
         name: `KernelBench`, `KernelBot`, `load_inline` or `source`.
         solution: the file with the kernel.
         reference: the file with what it is held against; of a `source` also `FILE:FUNCTION` or `MODULE:FUNCTION`.
-        inputs: of a `source`, expressions of Python.
+        inputs: of a `source` or a snippet, expressions of Python.
         tests: of KernelBot, the arguments of `generate_input`.
     """
 
@@ -70,7 +71,13 @@ def read_form(path: Path, reference: str = "", inputs: Sequence[str] = ()) -> Fo
             raise InputError(f"{path.name}: say what it should compute: {cure}")
         return Form("source", str(path), reference, tuple(inputs))
     names = {_KERNEL} if is_task else names_of(path)
-    if _NEW in names or names >= _MODEL:
+    is_bench = _NEW in names or names >= _MODEL
+    if inputs and (is_bench or _KERNEL in names):
+        maker = "get_inputs" if is_bench else "generate_input"
+        raise InputError(
+            f"{path.name}: --inputs {shown(' '.join(inputs))}: {maker} says with what it is called: leave that out"
+        )
+    if is_bench:
         other = reference or (str(path) if names >= {_NEW, *_MODEL} else _other(path, names))
         return Form("KernelBench", *((str(path), other) if _NEW in names else (other, str(path))))
     if _KERNEL in names:

@@ -85,7 +85,8 @@ def _check(runner: Runner, form: Form) -> None:
     for kernel in kernels:
         device = runner.builder.device if kernel.cuda and usual_device(kernel) != "cpu" else "cpu"
         runner.builder.used.add(device)
-        runner.say("notes", kernel.doc)
+        for said in kernel.doc.split("\n"):
+            runner.say("notes", said)
         report = check(kernel, device=device)
         if report.forward_only:
             runner.say("notes", report.headline)
@@ -102,16 +103,20 @@ def _check(runner: Runner, form: Form) -> None:
 def _of_source(runner: Runner, form: Form) -> Sequence[Kernel]:
     path = Path(form.solution)
     reference = _named(runner, form)
-    with runner.step("inputs"):
-        inputs = [eval(one, {"torch": torch}) for one in form.inputs]
-    if len(inputs) == 1 and isinstance(inputs[0], tuple):
-        inputs = list(inputs[0])
+    inputs = _said(runner, form, {})
     if not inputs:
         raise InputError(f"{path.name}: say with what it is called: --inputs 'torch.randn(7, 5)' 2.0")
     binds = any(word in runner.text for word in ("PYBIND11_MODULE", "TORCH_LIBRARY"))
     given: dict[str, Any] = {"name": path.stem, "functions": None if binds else [meant_of(runner.text, path.name)]}
     given["cuda_sources" if path.suffix in (".cu", ".cuh") else "cpp_sources"] = runner.text
-    return as_tuple(from_load_inline(**given, reference=reference, inputs=tuple(inputs)))
+    return as_tuple(from_load_inline(**given, reference=reference, inputs=inputs))
+
+
+def _said(runner: Runner, form: Form, names: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the arguments that somebody has said with the file, expressions of torch and of what the file names."""
+    with runner.blaming("--inputs"), runner.step("inputs"):
+        inputs = tuple(eval(one, {"torch": torch, **names}) for one in form.inputs)
+    return inputs[0] if len(inputs) == 1 and isinstance(inputs[0], tuple) else inputs
 
 
 def _named(runner: Runner, form: Form) -> Callable[..., Any]:
@@ -148,12 +153,13 @@ def _of_file(runner: Runner, form: Form) -> Sequence[Kernel]:
         )
     plain = next((found[name] for name in REFERENCES if callable(found.get(name))), None)
     kernels: list[Kernel] = []
+    said = _said(runner, form, found)
     for given in builder.snippets:
         names = given["functions"]
         names = [names] if isinstance(names, str) else list(names or ())
         called = [name for name in builder.first if name in names] or names
         forward = next((name for name in called if "backward" not in name), "".join(called[:1]))
-        inputs = _inputs(runner, found, forward)
+        inputs = said or _inputs(runner, found, forward)
         own = {name: one for name in names if (one := _own(found, name))}
         how: dict[str, Any] = {"reference": _on_cpu(runner, plain), "inputs": inputs}
         if len(names) > 1 or own:
@@ -163,7 +169,7 @@ def _of_file(runner: Runner, form: Form) -> Sequence[Kernel]:
                 if name not in functions:
                     runner.say("not_tried", f"{name}: no reference of its own, {name}_reference")
             how = {"reference": {name: _on_cpu(runner, one) for name, one in own.items()}, "functions": functions}
-            how["inputs"] = {name: builder.first.get(name, inputs) for name in own}
+            how["inputs"] = {name: said or builder.first.get(name, inputs) for name in own}
         kernels += as_tuple(from_load_inline(**given | how))
     return kernels
 

@@ -54,7 +54,7 @@ def judge(
     Args:
         path: a file, a notebook, or the folder of one task.
         reference: the file with `Model`; of C++ or CUDA `FILE.py:FUNCTION` or `MODULE:FUNCTION`.
-        inputs: of C++ or CUDA, the arguments of one call as expressions of Python: `"torch.randn(7, 5)"`.
+        inputs: of C++, CUDA or a call of `load_inline`, the arguments of one call as expressions: `"torch.randn(7, 5)"`.
         limits: of time, memory and output in the worker.
         progress: as for `check`.
 

@@ -210,7 +210,7 @@ class Kernel(Shown):
             lines = text.rstrip("\n").split("\n")
             numbered = (f"{number:4d}  {line}" for number, line in enumerate(lines, 1))
             blocks.append("\n".join((f"{self.label} ({kind})", *numbered)))
-        return "\n".join(blocks)
+        return "\n".join([*blocks, *filter(None, [self.doc.strip()])])
 
     def __repr__(self) -> str:
         what = (

@@ -85,6 +85,27 @@ def test_an_op_of_that_name_stays() -> None:
     )
 
 
+def test_a_kernel_says_what_was_guessed() -> None:
+    """In three lines below its text: letters, dtypes and gradient, each with where it comes from."""
+    text = "torch::Tensor scaled(torch::Tensor x, double by) { const auto B = x.size(0); return x * by; }"
+    how: dict[str, Any] = {"functions": ["scaled"], "reference": lambda x, by: x * by}
+    made = li.from_load_inline("e", text, inputs=(torch.randn(3, 5), 2.0), **how)
+    assert str(made).split("\n")[-3:] == [
+        "letters: x B N, output B N; B as text, comments or reference call them, all others of the example",
+        "dtypes: float32, float64; those of ATen, as far as the reference takes them",
+        "gradient: x, through ATen, as the reference has one",
+    ]
+    made = li.from_load_inline("e", text.replace("* by", "* x.data_ptr<float>()[0]"), **how)
+    assert str(made).split("\n")[-3:] == [
+        "letters: x ?, output ?; no example tells them",
+        "dtypes: float32; the usual one, as no example tells it",
+        "gradient: none, as no function is its backward",
+    ]
+    both = SQUARE + "torch::Tensor square_backward(torch::Tensor g, torch::Tensor x) { return 2 * x * g; }\n"
+    made = li.from_load_inline("e", both, functions=["square", "square_backward"], reference=torch.square, inputs=X)
+    assert str(made).endswith("gradient: that of square_backward")
+
+
 def test_what_the_snippets_become() -> None:
     """Schema, shapes, dtypes and gradients of each op are as a person would write them; texts stay as they are."""
     found = {}
@@ -288,7 +309,7 @@ def test_the_function_itself_tells_what_it_returns(quick_compiler: None) -> None
     with pytest.raises(CrashError, match="ends/inline:14: it writes to address 0x0, a null pointer") as crashed:
         li.from_load_inline("e", ITSELF, functions=["ends"], inputs=X)
     assert crashed.value.__notes__ == [
-        "from_load_inline('e'), 'ends': it ran on the example inputs (float32 (3, 5)). Give it such as it takes, or mend it."
+        "ends/inline: it ran on the example inputs (float32 (3, 5)). Give it such as it takes, or mend it."
     ]
     assert "ends/inline" not in registry and "ends" not in registry.ops
 
@@ -520,7 +541,7 @@ LISTED: dict[str, Any] = {"cpp_sources": SUMMED, "reference": lambda xs, y: xs[0
         ({"cpp_sources": PYTHON}, "line 1 of the text is Python: 'import torch'. Want C++"),
         (
             {"cpp_sources": SQUARE + "void f() {\n  if (1) {\n}\n"},
-            "line 2 of the text, 'void f() {': this '{' is never closed",
+            "line 3 of the text, 'if (1) {': this '{' is never closed",
         ),
         ({"cpp_sources": SQUARE + "}\n"}, "line 2 of the text, '}': this '}' closes nothing"),
         (

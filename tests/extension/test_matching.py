@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from lltm_inline.errors import DefinitionError
+from lltm_inline.errors import DefinitionError, naming
 from lltm_inline.extension.classic import adapter_text
 from lltm_inline.extension.matching import Match, bound_of, match_functions
 from lltm_inline.extension.reading import find_modules
@@ -28,8 +28,8 @@ MODULE = 'PYBIND11_MODULE(a, m) { m.def("forward", &gate_forward); m.def("backwa
 def matched(text: str, op: Op = OP) -> Match:
     """Match the functions of a text with an op."""
     (module,) = find_modules(text)
-    bound = bound_of(module.functions, "gate", "extension 'gate'")
-    return match_functions(op, bound, text, "extension 'gate'")
+    with naming("extension 'gate'"):
+        return match_functions(op, bound_of(module.functions, "gate"), text)
 
 
 def test_names_decide() -> None:
@@ -52,7 +52,7 @@ def test_short_names() -> None:
     for forward, backward in (("forward", "backward"), ("fwd", "bwd"), ("fw", "bw")):
         for prefix in ("", "gate_"):
             functions = {f"{prefix}{forward}": "f", f"{prefix}{backward}": "b", "helper": "h"}
-            assert bound_of(functions, "gate", "here") == {"forward": "f", "backward": "b"}
+            assert bound_of(functions, "gate") == {"forward": "f", "backward": "b"}
 
 
 def test_nameless_gradients_are_taken_in_order() -> None:
@@ -160,7 +160,7 @@ def test_adapters_of_one_tensor() -> None:
         'PYBIND11_MODULE(a, m) { m.def("forward", &half); m.def("half_backward", &half_backward); }\n'
     )
     (module,) = find_modules(text)
-    match = match_functions(op, bound_of(module.functions, "half", "here"), text, "here", "extension::")
+    match = match_functions(op, bound_of(module.functions, "half"), text, "extension::")
     assert adapter_text(op, match, dense=True) == (
         "// What the playground calls: extension::half and extension::half_backward, with arguments and results in the order "
         "of op 'half'.\n"
@@ -344,12 +344,12 @@ def test_what_nobody_can_make() -> None:
     [
         (
             FORWARD + "PYBIND11_MODULE(a, m) { m.def(\"f\", &f); m.def(\"g\", &g); }",
-            "binds f, g, and none of that is called forward: name it, import_extension(..., forward='f'). Or",
+            "it binds f, g, and none of that is called forward: name it, import_extension(..., forward='f'). Or",
         ),
-        (FORWARD + "PYBIND11_MODULE(a, m) { }", "binds nothing, and none of that is called forward: name it"),
+        (FORWARD + "PYBIND11_MODULE(a, m) { }", "it binds nothing, and none of that is called forward: name it"),
         (
             FORWARD + 'PYBIND11_MODULE(a, m) { m.def("a_forward", &a); m.def("b_forward", &b); }',
-            "binds a_forward and b_forward: name one, import_extension(..., forward='a_forward'). Or write",
+            "it binds a_forward and b_forward: name one, import_extension(..., forward='a_forward'). Or write",
         ),
         (FORWARD + MODULE, "'gate_backward' is no function at file scope of its sources"),
         (FORWARD + 'PYBIND11_MODULE(a, m) { m.def("forward", [](Tensor x) { return x; }); }', "binds a lambda"),

@@ -34,6 +34,15 @@ def test_it_is_not_run(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["setup.py"]
 
 
+def test_no_file_is_renamed_by_what_is_worked_out(tmp_path: Path) -> None:
+    """`replace` is a method of texts, and of a path it would be done to the file."""
+    (tmp_path / "a.cpp").touch()
+    renaming = f"CppExtension('a', [str(Path({str(tmp_path / 'a.cpp')!r}).replace({str(tmp_path / 'b.cpp')!r}))])"
+    with pytest.raises(DefinitionError, match="is no literal"):
+        read(tmp_path, f"from pathlib import Path\n{renaming}")
+    assert (tmp_path / "a.cpp").exists()
+
+
 def test_other_spellings(tmp_path: Path) -> None:
     """Through a module, as a tuple, several in one file in their order, with macros, with Windows line ends and a BOM."""
     text = (

@@ -189,6 +189,36 @@ def test_a_folder_is_judged_and_taken_up_again(tmp_path: Path, capsys: pytest.Ca
     assert len((tmp_path / "verdicts.jsonl").read_text().splitlines()) == 2
 
 
+@pytest.mark.parametrize(
+    ("inputs", "word", "says"),
+    [
+        (["torch.randn(3, 4)", "2.0"], "right", "float factor"),
+        (["(x[:3], 2)"], "right", "float factor"),  # by what the file names, and as a call has them
+        (["torch.randn(3, 4)"], "refused", "inputs has 1 value, it takes 2"),
+        (["torch.randn(3,"], "refused", "--inputs raises SyntaxError"),
+    ],
+)
+def test_inputs_of_a_snippet_are_those_that_are_said(inputs: list[str], word: str, says: str) -> None:
+    """And not those of the first call that it makes itself."""
+    verdict = li.judge(FILES / "snippets" / "scaled.py", inputs=inputs, progress=False)
+    assert verdict.word == word, verdict
+    assert says in str(verdict) and "first call" not in str(verdict)
+
+
+@pytest.mark.parametrize(("name", "maker"), [("bench/relu_new.py", "get_inputs"), ("bot/sums", "generate_input")])
+def test_inputs_that_the_form_makes_are_refused(name: str, maker: str) -> None:
+    """Where `--inputs` would not be read."""
+    verdict = li.judge(FILES / name, inputs=["torch.randn(3)"], progress=False)
+    assert verdict.word == "refused"
+    assert f"{maker} says with what it is called" in str(verdict)
+
+
+def test_inputs_of_a_folder_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """They would be those of one file."""
+    assert main(["judge", str(FILES / "snippets"), "--inputs", "torch.randn(3)"]) == 2
+    assert "belong to one file" in capsys.readouterr().err
+
+
 @pytest.mark.full
 def test_a_folder_is_judged_by_several_processes(tmp_path: Path) -> None:
     """As a class is graded; the verdicts are those of one."""
