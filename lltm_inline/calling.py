@@ -21,7 +21,7 @@ from .model.registry import Kernel, Op, registry, resolve
 from .run.built import Built, build_all, is_tried, mark_tried, require_device
 from .run.cases.case import THREADS, Case
 from .run.cases.drawing import make_inputs
-from .run.cases.expectation import leaves_of
+from .run.cases.expectation import in_time, leaves_of
 from .run.cases.layouts import place
 from .run.cases.tried import LONG_AXIS, size_cases
 from .run.executor import Task, echo, prepare
@@ -126,14 +126,15 @@ class TryOut(Task):
                 raise
             size = (case.size, case.view)
             if size not in takes:
-                takes[size] = _takes(runner.op, inputs)
+                takes[size] = _takes(runner.op, case, inputs)
             if takes[size]:
                 _run_case(runner, case, inputs)
 
 
-def _takes(op: Op, inputs: Sequence[Any]) -> bool:
+def _takes(op: Op, case: Case, inputs: Sequence[Any]) -> bool:
     try:
-        with torch.no_grad():
+        # A step, for its memory to be limited: with a matrix of all pairs, say, many elements are too many.
+        with steps.step("reference", f"{op.name}/python", lambda: (case.describe(op), ())), in_time(), torch.no_grad():
             op.reference(*leaves_of(op, inputs))
     except DefinitionError:  # there is none
         return True

@@ -107,11 +107,11 @@ def share_text(share: float | None, bound_by: str) -> str:
 
     Example:
         >>> share_text(0.33, "copy"), share_text(4.36, "copy"), share_text(1.31, "GEMM"), share_text(None, "")
-        ('33% of copy', '436% of copy, in the cache', '131% of GEMM, which was measured too low', '')
+        ('33% of copy', '436% of copy, in the cache', '131% of GEMM, measured too low', '')
     """
     if share is None:
         return ""
-    beyond = ", in the cache" if bound_by == "copy" else ", which was measured too low"
+    beyond = ", in the cache" if bound_by == "copy" else ", measured too low"
     return f"{percent(share)} of {bound_by}" + beyond * (share > BEYOND_MEMORY)
 
 

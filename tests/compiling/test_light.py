@@ -17,7 +17,7 @@ from lltm_inline.errors import BuildError
 from lltm_inline.model.kernel import Kernel
 from lltm_inline.run.cases.case import prime_size
 from tests.tiny import registry_as_before
-from tests.wild import Wild, every
+from tests.wild import every
 
 #: In each a slot for what is done to `x` on the way.
 TEXTS = {
@@ -172,7 +172,7 @@ def test_a_mistake_of_the_first_text_is_told_as_ever(kernel: Any, compiled: list
 
 
 WAYS = {"light": (light, "LIGHT", light.LIGHT), "whole": (light, "LIGHT", ()), "named": NO_HEADER}
-WILD = [snippet for snippet in every() if snippet.device == "cpu" and not snippet.refused]
+WILD = {snippet.name: snippet for snippet in every() if snippet.device == "cpu" and not snippet.refused}
 SHIPPED = [name for name, kernel in li.registry.items() if kernel.cpp and not kernel.cuda and kernel.api == "aten"]
 
 
@@ -197,18 +197,19 @@ def test_each_way_computes_the_same(name: str, compiled: list[str]) -> None:
     op = li.registry.ops[li.registry[name].op]
     inputs = op.make_inputs(torch.randn, prime_size(op))
     first, *others = results(li.registry[name], list(inputs), tuple(WAYS))
-    assert compiled == list(WAYS)
+    assert compiled in (list(WAYS), ["whole"] * len(WAYS)), "a class of its own is bound with all of torch's headers"
     for other in others:
         torch.testing.assert_close(other, first, rtol=0, atol=0, equal_nan=True)
 
 
 @pytest.mark.full
 @pytest.mark.usefixtures("quick_compiler")
-@pytest.mark.parametrize("snippet", [pytest.param(one, id=one.name) for one in WILD])
-def test_a_published_text_computes_the_same(snippet: Wild, compiled: list[str]) -> None:
+@pytest.mark.parametrize("name", WILD)
+def test_a_published_text_computes_the_same(name: str, compiled: list[str]) -> None:
     """Bit for bit, what it writes into its inputs too. One that needs the headers whole gets them, and is no other text then."""
+    snippet = WILD[name]
     inputs = snippet.inputs() if callable(snippet.inputs) else snippet.inputs
-    inputs = list(inputs.values() if isinstance(inputs, dict) else inputs)
+    inputs = list(next(iter(inputs.values())) if isinstance(inputs, dict) else inputs)  # of the first function
     with registry_as_before():
         made = li.from_load_inline(**snippet.given, reference=snippet.reference, inputs=snippet.inputs, **snippet.more)
         light_one, whole = results(made[0] if isinstance(made, tuple) else made, inputs, ("light", "whole"))

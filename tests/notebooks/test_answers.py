@@ -1303,7 +1303,7 @@ PRODUCTS = (
         (LEAN[1:], (), "'gate/mine' does not "),
         (LEAN[:3], (), "'gate/mine' does not compile:"),
         (LEAN, ("x",), "'gate/mine' does not fit op 'gate':"),
-        ((*LEAN, (S_BACK, f"{S_FRONT}at::sigmoid(y);")), (), "'gate/mine' d_x"),
+        ((*LEAN, (S_BACK, f"{S_FRONT}at::sigmoid(y);")), (), "'gate/mine' d_"),
         ((*LEAN, (D_X, "d_x = d_z * y * s;")), (), "'gate/mine' d_x"),
         ((*LEAN, (D_X, "d_x = d_z * y * s * (1 - s);")), (), "'gate/mine' d_x"),
         ((*LEAN[:2], ("& s, std", "& z, std"), ("at::Tensor d_x, d_y;", f"{S_FRONT}z / (x * y);")), ("x", "y", "z"), "'gate/mine' d_x"),

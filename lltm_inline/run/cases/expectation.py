@@ -237,7 +237,7 @@ def expect(op: Op, case: Case) -> Expected:
             del _expected[next(iter(_expected))]
         with steps.step("reference", f"{op.name}/python", lambda: (case.describe(op), ())):
             began = time.thread_time()
-            with _in_time():
+            with in_time():
                 known = compute(op, case)
             known = _expected[key] = replace(known, seconds=time.thread_time() - began)
     return known
@@ -248,7 +248,7 @@ class _Late(BaseException):
 
 
 @contextmanager
-def _in_time() -> Iterator[None]:
+def in_time() -> Iterator[None]:
     """End the block when its time is up, if it is Python's: a signal reaches the main thread of a worker."""
     if not steps.in_worker() or threading.current_thread() is not threading.main_thread():
         yield

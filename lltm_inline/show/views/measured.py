@@ -117,7 +117,7 @@ def _figure(text: str, *after: object, cls: str = "") -> Html:
 def _compared(row: Row, ratio: str) -> Html:
     """Say with a sign, a word and a colour how a row compares with the baseline."""
     if row.outcome == "unknown":
-        return tag("span", with_interval(ratio), cls="li-faint li-small")
+        return tag("span", with_interval(ratio), cls="li-num li-faint li-small")
     ratio = ratio.removesuffix(f" {row.finding}")
     if row.outcome in _SIGNS:
         sign = tag("span", f" {_SIGNS[row.outcome]}", aria_hidden="true")

@@ -79,8 +79,10 @@ def _steady(text: str) -> str:
     text = re.sub(r"0x[0-9a-f]{5,}", "0x...", text)
     # Which of its checks the C library makes first depends on what else lies in the heap.
     text = re.sub(_DAMAGED_HEAP, "SIGABRT: the C library says that its heap is damaged", text)
-    # The end of the stack is met where a function is entered or by the first line that it computes.
-    text = text.replace("line 40: its stack is full of calls of deep", "line 39: its stack is full of calls of deep")
+    # The end of the stack is met where a function is entered or by one of the lines that it computes.
+    text = re.sub(
+        r"line (37|40): its stack is full of calls of deep", "line 39: its stack is full of calls of deep", text
+    )
     return " ".join(text.split())
 
 
