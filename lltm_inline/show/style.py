@@ -88,7 +88,7 @@ _RULES = """
 background:none;color:inherit;padding:0}
 & pre,& .li-wide,& .li-scroll{position:relative}
 & pre{white-space:pre;overflow-x:auto;line-height:1.4;padding-bottom:.35em}
-& table pre{margin:0;white-space:pre-wrap;overflow-wrap:anywhere}
+& table pre{margin:0;white-space:pre-wrap}
 & pre code{white-space:inherit}
 & .li-wrap,& .li-wrap code{white-space:pre-wrap;overflow-wrap:break-word}
 & .li-scroll{overflow:auto;max-height:116em}

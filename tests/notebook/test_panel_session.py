@@ -601,7 +601,7 @@ def test_machine_code_is_listed_where_its_pane_is_open(session: Session) -> None
 
 
 def test_remarks_hot_lines_and_roofs_are_shown_if_asked_for() -> None:
-    """The first two open the pane, and hot lines want a kernel that is right; the roofs stand below a benchmark's table."""
+    """The first two open the pane, and hot lines want a kernel that is right; the roofs stand below the picture of a benchmark."""
     session = panel(li.registry["axpy/cpp"])
     do(session, "edit", options={"check_first": False, "remarks": True})
     do(session, "build")
@@ -630,7 +630,7 @@ def test_remarks_hot_lines_and_roofs_are_shown_if_asked_for() -> None:
     do(session, "edit", options={"roofline": True})
     assert logged(session)[-1] == "roofline: comes with the next Benchmark"
     do(session, "benchmark")
-    assert "under the roofs of" in session.state["timings"] and "of the roof above it" in session.state["timings"]
+    assert "under the roofs of" in session.state["plot"] and "of the roof above it" in session.state["plot"]
 
 
 def test_what_lists_no_machine_code_is_said_in_the_pane(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
