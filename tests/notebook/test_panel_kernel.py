@@ -170,6 +170,8 @@ def test_the_file_keeps_what_the_panel_has_shown(browser: Browser) -> None:
     shown = read(browser.kept[-1])
     assert not shown.problems and "parity" in shown.text and "times(x" in shown.text
     assert f'class="{browser.values["snapshot"]}"' in browser.kept[-1]
+    browser.send("select", name="tiny/python")
+    browser.until(lambda: "tiny/python" in read(browser.kept[-1]).text)
 
 
 def test_a_late_text_is_put_back(browser: Browser) -> None:

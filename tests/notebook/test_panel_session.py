@@ -786,9 +786,13 @@ def test_how_to_build_and_time(session: Session) -> None:
         ("--check", "'--check' has no place in this field"),
         ("--sizes 1,2", "does not fit: want 1"),
         ("--seconds 0", "'0' is no time in seconds"),
+        ("--sizes abc", "'abc' is no size"),
     ):
         timings = session.state["timings"]
         do(session, "edit", options={"how": how})
         assert words in logged(session)[-1] and session.state["options"]["how"] == how, "it stays, to be mended"
         do(session, "benchmark")
         assert words in logged(session)[-1] and session.state["timings"] == timings, "nothing runs with other sizes"
+        assert "%%kernel" not in logged(session)[-1], "nobody has written that here"
+    do(session, "edit", options={"how": "--seconds 0.02"})
+    assert logged(session)[-1] == "sizes and flags: --seconds 0.02, from the next Build or Benchmark on"
