@@ -10,6 +10,7 @@ that it should not (K != 0 where R = 0) goes to another place; and K = c R says 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -31,8 +32,8 @@ _MOST, _FAR = 20_000, 64
 _STEP, _LITTLE, _ROUNDING = 1e-2, 1e-5, 2e-2
 #: What of the reference's largest answer is none, and what is one without doubt.
 _NOTHING, _CLEAR = 1e-9, 0.05
-#: So many elements on either side of a limit are not there by chance.
-_TELLING = 3
+#: Where so many choices of the wrong elements are possible, that a limit parts them from the right ones is no chance.
+_CHOICES = 1_000
 #: How near to one number all of it has to be that is so many times another.
 _NEAR = 5e-3
 
@@ -226,7 +227,7 @@ def _arrivals(trial: _Trial, far: bool) -> Iterator[tuple[str, Tensor, Tensor, T
             kernel, reference = trial.answers(_Change("", at, _moved(value, spot)))
             if kernel.shape == reference.shape and kernel.numel():
                 got, most = kernel.abs() > _ROUNDING * _most(kernel), _most(reference)
-                lost = (reference.abs() > _CLEAR * most) & (kernel.abs() < _ROUNDING * reference.abs())
+                lost = (reference.abs() > _CLEAR * most) & (kernel == 0)  # what is small may be so by chance
                 yield f"{name}{[*spot]}", got, reference.abs() > _NOTHING * most, lost
 
 
@@ -256,7 +257,7 @@ def by_values(runner: Runner, quantity: str, case: Case) -> list[str]:
             continue
         for words, numbers in ((argument.name, value), (f"|{argument.name}|", value.abs())):
             bad, good = numbers[wrong], numbers[~wrong]
-            if min(bad.numel(), good.numel()) < _TELLING:
+            if math.comb(wrong.numel(), min(bad.numel(), good.numel(), 4)) < _CHOICES:
                 continue
             if bad.min() > good.max():
                 return [f"wrong where {words} >= {bad.min():.3g}, right where {words} <= {good.max():.3g}"]
