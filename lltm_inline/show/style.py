@@ -145,7 +145,7 @@ overflow-wrap:normal;word-break:normal;font-weight:normal}
 & .li-image{max-width:100%;height:auto}
 &:is([data-jp-theme-light=false] *) .li-image{DARK}
 &:is(.vscode-dark *) .li-image{DARK}
-@container li-wide (max-width:440px){& svg.li-bar{display:none}& table th,& table td{padding-right:.5em}\
+@container li-wide (max-width:440px){& svg.li-bar{display:none}& table th,& table td{padding-right:.3em}\
 & table .li-num{white-space:normal}\
 & .li-wide tr:has(.li-num)>th.li-name{position:absolute}& table tr:has(.li-num)>td{padding-top:1.6em}\
 & table:has(tbody .li-num) thead th:first-child{font-size:0;padding:0}}
