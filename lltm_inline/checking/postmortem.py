@@ -125,7 +125,7 @@ def crash_of(
 
 def _with_replay(crash: Crash, again: Crash) -> Crash:
     """Say what a second look has shown: which tensor was overrun; what happened remains what happened first."""
-    if not crash.case:  # a user's own call: with these inputs it was made, whatever was tried again
+    if crash.inputs and not crash.case:  # a user's own call: with these inputs it was made, whatever was tried again
         again = replace(again, case="", inputs=crash.inputs)
     if crash.what == again.what:
         return replace(again, output=crash.output, seconds=crash.seconds)
