@@ -1649,6 +1649,11 @@ def test_of_very_much_code_the_beginning_is_listed() -> None:
     where = "li.assembly('tiny/long').of_line(N) has those of line N."
     listed = f"Of each loop of the text, the instructions of the widest are listed: {where}"
     assert str(long).count(" nop ") == 2999 and listed in str(long) and "3001 instructions" in str(long)
+    first = tuple(Instruction(address, f"nop {address}", 1) for address in range(3000))
+    second = tuple(Instruction(address, f"nop {address}", 2) for address in range(900))
+    several = Routine("f(int)", (), (Loop(first), Loop(first[1:]), Loop(second)))
+    two = li.Assembly("tiny/long", "g++ 12", "for (;;) a();\nfor (;;) b();", (several,))
+    assert str(two).count(" nop ") == 3900, "what is left out of one loop takes no room from the next"
     longest = li.Assembly("tiny/long", "g++ 12", "text", (Routine("f(int)", (), (Loop(many * 2),)),))
     assert str(longest).count(" nop ") == 4000 and f"Here are 4000 of 6000 instructions: {where}" in str(longest)
     html = long._repr_html_()

@@ -235,18 +235,17 @@ class Assembly(Shown):
             rows += ["", title]
             for number, (loop, many) in enumerate(kinds):
                 rows.append(f"  {loop}{many}")
-                for line, instructions in loop.by_line(0 if number else left):
+                listed = 0 if number else left  # a page folds those of the others; here they would be a thousand lines
+                for line, instructions in loop.by_line(listed):
                     source = f"{line:4} | {texts[line - 1].strip()}" if 0 < line <= len(texts) else ""
                     beside = chain([source[:_SOURCE]], repeat(""))
                     rows += [
                         f"    {text:<{_SOURCE}}  {one.text}" for text, one in zip(beside, instructions, strict=False)
                     ]
-                left = max(0, left - len(loop.instructions))
+                left -= min(listed, len(loop.instructions))
         rows += [] if self.loops else ["", self.without_loops]
         widest = [loop for kinds in self.by_text.values() for loop, _ in kinds[:1]]
-        if len(widest) < sum(
-            map(len, self.by_text.values())
-        ):  # a page folds the others; here they would be a thousand lines
+        if len(widest) < sum(map(len, self.by_text.values())):
             rows += ["", f"Of each loop of the text, the instructions of the widest are listed: {self._where}."]
         rows += self.left_out(widest)
         return "\n".join(rows)

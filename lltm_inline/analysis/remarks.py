@@ -118,15 +118,14 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
 
     lines = ["", *masked.split("\n")]
 
-    ends_of, macros = extents(text), dict(dispatched(text))
+    ends_of, last_of_macro = extents(text), dict(sorted(dispatched(text)))
     some = {(one.line, one.how) for one in found if one.what == "inlined"} & {
         (one.line, one.how.partition(",")[0]) for one in found if one.what == "not inlined"
     }
 
     def is_named(one: Remark) -> bool:
         """Whether a line, or the dispatch that begins there, names the function: what is inlined into a lambda is told at its caller."""
-        ends = [last for first, last in macros if first == one.line]
-        here = "\n".join(lines[one.line : max([one.line, *ends]) + 1])
+        here = "\n".join(lines[one.line : last_of_macro.get(one.line, one.line) + 1])
         return re.search(rf"\b{re.escape(one.how.partition(',')[0])}\b", here) is not None
 
     def is_news(one: Remark) -> bool:
@@ -207,9 +206,8 @@ def _done(line: int, said: str, own: set[str]) -> Iterator[Remark]:
         yield Remark(line, "vectorised", _VERSIONS)
     if called := _INLINED.match(said):
         yield from (Remark(line, "inlined", one) for one in _own(called[1] or called[2], own))
-    if (called := _NOT_INLINED.match(said)) and called[
-        2
-    ] != "function body not available":  # of a library, of the same name
+    called = _NOT_INLINED.match(said)
+    if called and called[2] != "function body not available":  # of a library, of the same name
         reason = called[2] or called[4]
         how, help = next((words for pattern, *words in _WHY if re.search(pattern, reason)), (reason, ""))
         yield from (Remark(line, "not inlined", f"{one}, {how}", help) for one in _own(called[1] or called[3], own))

@@ -125,14 +125,14 @@ def crash_of(
 
 def _with_replay(crash: Crash, again: Crash) -> Crash:
     """Say what a second look has shown: which tensor was overrun; what happened remains what happened first."""
+    again = replace(again, output=crash.output, seconds=crash.seconds)
     if crash.inputs and not crash.case:  # a user's own call: with these inputs it was made, whatever was tried again
         again = replace(again, case="", inputs=crash.inputs)
     if crash.what == again.what:
-        return replace(again, output=crash.output, seconds=crash.seconds)
+        return again
     where = f"in {again.step}, " if crash.step not in ("", again.step) else ""
     detail = f"run again between guard pages, {where}{again.detail}"
-    seen = replace(again, detail=detail, output=crash.output, seconds=crash.seconds)
-    return replace(seen, what=crash.what, step=crash.step or again.step)
+    return replace(again, detail=detail, what=crash.what, step=crash.step or again.step)
 
 
 def _with_findings(crash: Crash, found: Sequence[Finding]) -> Crash:

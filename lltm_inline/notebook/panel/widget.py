@@ -74,9 +74,8 @@ class Playground(type("Traits", (anywidget.AnyWidget,), _TRAITS)):  # type: igno
                     setattr(self, name, value)
         finally:
             self._telling = before
-        if (
-            "current" in values or not values.get("busy", {"verb": "no"})["verb"]
-        ):  # another kernel, or something has ended
+        has_ended = not values.get("busy", {"verb": "no"})["verb"]
+        if has_ended or "current" in values:  # another kernel is shown
             self._snapshot.update(self.session.state)
 
     def _told(self, change: Any) -> None:
