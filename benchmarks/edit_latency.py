@@ -85,6 +85,44 @@ def tvm(results: Results, compiler: str, edits: int) -> None:
         results.add(f"raw pointers tvm_ffi {compiler}", time.perf_counter() - start)
 
 
+def verdicts(results: Results, name: str, compiler: str, edits: int) -> None:
+    """Edit a kernel and check it: until it is known whether forward is right, and to the end; and the build of an edit alone, in turns.
+
+    The first edit of each begins what the others have: worker, second library, cases.
+    """
+    kernel = li.registry[name]
+    heard: dict[str, float] = {}
+
+    def hear(message: str) -> None:
+        heard.setdefault(message.rpartition(": ")[2], time.perf_counter())
+
+    for turn in range(edits + 1):
+        start = time.perf_counter()
+        li.build(kernel.replace(cpp=edited(kernel.cpp, fresh())), compiler=compiler, progress=False)
+        build = time.perf_counter() - start
+        heard.clear()
+        start = time.perf_counter()
+        li.check(
+            kernel.replace(cpp=edited(kernel.cpp, fresh())),
+            compiler=compiler,
+            progress=hear,
+        )
+        seconds = {
+            "the build alone": build,
+            "first verdict": heard["interface"] - start,
+            "check": time.perf_counter() - start,
+        }
+        for what, value in seconds.items() if turn else ():
+            results.add(f"{name} {compiler}, {what}", value)
+    for what, target in (("first verdict", 1.5), ("check", None)):
+        results.compare(
+            f"{name}, {compiler}: edit until {what} over build",
+            f"{name} {compiler}, {what}",
+            f"{name} {compiler}, the build alone",
+            target,
+        )
+
+
 #: The preludes of the texts that are timed: a precompiled header that is still being made would take their processor time.
 PRELUDES = ("aten", "light", "stable")
 
@@ -187,6 +225,9 @@ def main() -> None:
                 for _ in range(3):
                     ours(results, "lltm/stable", compiler, 1, builds)
                     tvm(results, compiler, 1)
+        for compiler in names:
+            for name in texts:
+                verdicts(results, name, compiler, 1 if quick else 4)
         if options.before is not None:
             before_and_after(results, options.before.resolve(), names, 1 if quick else 3)
     forget(builds)

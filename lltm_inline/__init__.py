@@ -37,8 +37,11 @@ else:
 
     # Functions that share a name with a module are imported here, eagerly: a module that is imported later would take the name.
     from .compiling.compiler import Build, build
+    from .compiling.header import start_helpers
     from .export import export
     from .model.registry import Cost, Kernel, Op, diff, registry
+
+    start_helpers()
 
 if TYPE_CHECKING:
     from . import lab as lab

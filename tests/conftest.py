@@ -141,12 +141,12 @@ def _headers_first() -> Iterator[None]:
     """
     shared, flags = os.environ["LLTM_INLINE_CACHE"], header.header_flags
 
-    def waited_for(found: Toolchain, prelude: str) -> tuple[str, ...]:
+    def waited_for(found: Toolchain, prelude: str, **begin: bool) -> tuple[str, ...]:
         if os.environ["LLTM_INLINE_CACHE"] == shared:
             if not pays(found, prelude):
                 return ()
             header.wait(found, prelude)
-        return flags(found, prelude)
+        return flags(found, prelude, **begin)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(header, "header_flags", waited_for)

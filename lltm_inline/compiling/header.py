@@ -1,4 +1,4 @@
-"""The precompiled headers: two thirds of a kernel's compile time, paid once.
+"""What is made once and not waited for: the precompiled headers, two thirds of a kernel's compile time, and our own libraries.
 
 A header serves exactly one compiler and one set of flags. It is made by a process of its own, at low priority, while
 kernels are compiled without it: nothing ever waits for it. It takes half a minute of a core and up to half a gigabyte, so it
@@ -20,19 +20,23 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+from .. import native
 from ..base.files import UTF8
 from ..base.flags import STANDARD
+from ..errors import CacheError
 from ..source.template import prelude_text, runtime_text
+from ..version import __version__
 from . import cache, environment, light, stubs
 from .toolchain import Toolchain
 
 #: g++ writes up to half a gigabyte; with less room than this the header is left out.
 MIN_FREE_BYTES = 2 * 2**30
 
-#: So much may all headers take together. When one more is made, those go that were used longest ago, but none of the last hour:
-#: a compiler may be reading it, and whoever works with several must not make them again and again. A torch that is gone uses none.
-MAX_BYTES, SPARED_SECONDS, KEPT_SECONDS = 3 * 2**29, 3600.0, 14 * 86400.0
+#: So much may all headers take together. When one more is made, those go that were used longest ago, but none of the last quarter
+#: of an hour: whoever works with several must not make them again and again. A torch that is gone uses none.
+MAX_BYTES, SPARED_SECONDS, KEPT_SECONDS = 7e8, 900.0, 14 * 86400.0
 
 #: So long may the making of one take. On a machine that has something better to do all the time, it gets nowhere.
 MAX_SECONDS = 600
@@ -90,13 +94,13 @@ def directory_of(toolchain: Toolchain, prelude: str) -> Path:
     return cache.cache_dir() / "headers" / header_key(toolchain, prelude)
 
 
-def header_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
-    """Return the flags that use the precompiled header, or none while there is no such header; start making it then."""
+def header_flags(toolchain: Toolchain, prelude: str, *, begin: bool = True) -> tuple[str, ...]:
+    """Return the flags that use the precompiled header, or none while there is no such header; begin to make it then."""
     directory = directory_of(toolchain, prelude)
     if (directory / _NAMES[toolchain.kind]).exists():
         cache.touch(directory)
         return tuple(map(shlex.quote, _using(toolchain.kind, directory)))
-    if not directory.exists() and _pays(directory.name):
+    if begin and not directory.exists() and _pays(directory.name):
         start(toolchain, prelude)
     return ()
 
@@ -166,6 +170,26 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
         "seconds": MAX_SECONDS,
         "kept": {"max_bytes": MAX_BYTES, "spared_s": SPARED_SECONDS, "max_age_s": KEPT_SECONDS},
     }
+    return _started(job)
+
+
+def start_helpers() -> subprocess.Popen[bytes] | None:
+    """Start making our own libraries at a prompt, from the import on, while the first kernel is typed; once for each torch and compiler.
+
+    The bridge is the same for all kernels, and takes longer to compile than most of them. Whoever builds earlier makes what is missing,
+    and what keeps these from being made is said there.
+    """
+    import torch
+
+    if not hasattr(sys, "ps1") or os.environ.get("LLTM_INLINE_NO_HEADER"):
+        return None
+    with suppress(CacheError, OSError):
+        if not cache.mark("helpers", __version__, torch.__version__, environment.users("CXX") or ""):
+            return _started({"helpers": native.BESIDE, "behind": True, "seconds": MAX_SECONDS})
+    return None
+
+
+def _started(job: dict[str, Any]) -> subprocess.Popen[bytes]:
     script = Path(__file__).with_name("header_process.py")
     with tempfile.TemporaryFile("w+") as given:  # longer than an argument may be
         json.dump(job, given)

@@ -1,6 +1,7 @@
 """Makes one precompiled header: lock, compile in a temporary directory, publish with one rename; then old ones may have to go.
 
-Run as a script, without torch and with hardly anything of the package, so that it costs a compiler run and nothing else.
+Run as a script, without torch and with hardly anything of the package, so that it costs a compiler run and nothing else; but our own
+libraries are built as kernels are.
 A header that does not compile is published as its log alone, so that it is not tried again at every build.
 """
 
@@ -11,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -18,12 +20,14 @@ from typing import Any
 
 
 def main(job: dict[str, Any]) -> None:
-    """Make the header that `job` describes, unless somebody else does or did."""
+    """Make the header, or the libraries of ours, that `job` describes, unless somebody else does or did."""
     for ended in (signal.SIGTERM, signal.SIGALRM):
         signal.signal(ended, leave)
     signal.alarm(job["seconds"])
     if job["behind"]:
         step_back()
+    if "helpers" in job:
+        return make_helpers(job["helpers"])
     package = sys.modules["lltm_inline"] = ModuleType("lltm_inline")  # its own would import torch
     package.__path__ = [str(Path(__file__).parents[1])]
     from lltm_inline.compiling import cache
@@ -39,6 +43,16 @@ def main(job: dict[str, Any]) -> None:
             if make(job, work):
                 cache.publish(work, "headers", key)
             cache.prune(**job["kept"], rooms=("headers",))
+
+
+def make_helpers(names: Sequence[str]) -> None:
+    """Build libraries of ours with the compiler of the environment."""
+    sys.path.append(str(Path(__file__).parents[2]))
+    from lltm_inline.compiling.compiler import run_jobs
+    from lltm_inline.compiling.job import helper_job
+    from lltm_inline.compiling.toolchain import find_toolchain
+
+    run_jobs([helper_job(name, find_toolchain()) for name in names], progress=False)
 
 
 def leave(*_: object) -> None:

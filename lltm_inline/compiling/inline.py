@@ -136,7 +136,7 @@ def _with_header(job: Job, compile: Callable[[Job, Sequence[str]], _Result]) -> 
     """
 
     def with_either(job: Job) -> _Result:
-        precompiled = header.header_flags(job.toolchain, job.prelude) if job.prelude else ()
+        precompiled = header.header_flags(job.toolchain, job.prelude, begin=False) if job.prelude else ()
         if precompiled:
             try:
                 return compile(job, precompiled)
@@ -144,10 +144,14 @@ def _with_header(job: Job, compile: Callable[[Job, Sequence[str]], _Result]) -> 
                 if not header.is_cause_of(str(error)):
                     raise
             header.discard(job.toolchain, job.prelude or "")
-        if light.flags(job.prelude or ""):
-            with suppress(RuntimeError):  # a mistake of the text, too, is told with all names known
-                return compile(light.named(job), ())
-        return compile(job, ())
+        try:
+            if light.flags(job.prelude or ""):
+                with suppress(RuntimeError):  # a mistake of the text, too, is told with all names known
+                    return compile(light.named(job), ())
+            return compile(job, ())
+        finally:  # not beside the text, which it would slow down by half, whatever its rank
+            if job.prelude:
+                header.header_flags(job.toolchain, job.prelude)
 
     return light.compiled(job, with_either)
 

@@ -29,6 +29,8 @@ FOLDER = Path(native.__file__).parent / "light"
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"[^\W\d]\w*")
+#: A name that a text has of namespace torch; the namespace itself where it is used as a whole.
+_OF_TORCH = re.compile(r"\btorch\s*::\s*(?=(\w+))|\bnamespace\s+(?:\w+\s*=\s*)?(?=torch\b)")
 #: Types of which a light header has the name alone.
 _DEFINED = re.compile(r"\b(?:struct|class)\s+(?:[A-Z0-9_]+\s+)?(\w+)\s*(?:final\s*)?(?::[^;{}]*)?\{")
 _UNDEFINED = re.compile(r"undefined (?:reference to|symbol:?) [`']?([\w:]+\(?)")
@@ -76,8 +78,12 @@ def named(job: Job) -> Job:
 
     Words in comments and names of the text's own only add headers; a name that a macro puts together is missing, and the compiler says so.
     """
-    includes = (f"-includeATen/ops/{name}.h" for name in sorted(_operators().intersection(_WORD.findall(job.text))))
-    return replace(job, prelude=f"{job.prelude}{NAMED}", flags=(*includes, *job.flags))
+    words = set(_WORD.findall(_INCLUDE.sub("", job.text)))
+    # Without torch's own, torch:: would have those of at::, which forget requires_grad.
+    makes = "##" in job.text or not _factories().isdisjoint(_OF_TORCH.findall(job.text))
+    defines = ("-DNAMES_VEC",) * ("vec" in words) + ("-DNAMES_FACTORIES",) * makes
+    includes = (f"-includeATen/ops/{name}.h" for name in sorted(_operators() & words))
+    return replace(job, prelude=f"{job.prelude}{NAMED}", flags=(*defines, *includes, *job.flags))
 
 
 def whole(job: Job) -> Job:
@@ -108,6 +114,13 @@ def _left_out(prelude: str, included: Sequence[str]) -> frozenset[str]:
     known = {word for text in light.values() for word in _WORD.findall(text)}
     words = {word for text in others.values() for word in _WORD.findall(text)} - known - _operators()
     return frozenset(words.union(*map(_DEFINED.findall, others.values())))
+
+
+@lru_cache(maxsize=1)
+def _factories() -> frozenset[str]:
+    """Name what makes a tensor in namespace torch; the empty name stands for all of that."""
+    text = (_torchs()[0] / "torch/csrc/autograd/generated/variable_factories.h").read_text(**UTF8)
+    return frozenset({"", *re.findall(r"^inline \S+ (\w+)\(", text, re.MULTILINE)})
 
 
 @lru_cache(maxsize=1)

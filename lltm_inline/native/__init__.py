@@ -17,6 +17,9 @@ from importlib import resources
 
 from . import layout as layout
 
+#: What a kernel needs beside it to be called: the bridge, and the others where that is in the worker.
+BESIDE = ("bridge", "recorder", "guard")
+
 
 @cache
 def text(file: str, room: str = __name__) -> str:

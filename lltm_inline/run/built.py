@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from .. import native
 from ..base.device import DEVICES
 from ..compiling import cache, environment
 from ..compiling.compiler import Build, make_job, run_jobs
@@ -84,7 +85,7 @@ def build_all(
     Raises:
         BuildError, SignatureError, ToolchainError, CacheError: as for `build`.
     """
-    names = ("bridge",) if setting.here else ("bridge", "recorder", "guard")
+    names = native.BESIDE[:1] if setting.here else native.BESIDE
     how = (setting.device, setting.compiler, setting.cflags, names, environment.of_builds())
     keys = [(kernel, kernel.label, *how) for kernel in kernels]
     found = [_remembered(key) for key in keys]

@@ -22,6 +22,7 @@ from lltm_inline import native
 from lltm_inline.compiling import cache, compiler, header, inline
 from lltm_inline.compiling import job as job_module
 from lltm_inline.compiling.compiler import Job, build, make_job, verify
+from lltm_inline.compiling.job import helper_job
 from lltm_inline.compiling.toolchain import Toolchain, find_toolchain
 from lltm_inline.errors import BuildError, CacheError, DefinitionError, UnknownKernelError
 from lltm_inline.model.registry import Kernel, registry
@@ -480,21 +481,67 @@ def test_the_first_text_of_a_script_makes_no_header(
     build(tiny(3), progress=False)
     assert started == ["stable"]
     monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    assert header.header_flags(find_toolchain(), "aten", begin=False) == () and started == ["stable"]
     assert header.header_flags(find_toolchain(), "aten") == () and started == ["stable", "aten"]
+
+
+def test_what_all_kernels_share_is_begun_at_a_prompt(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import at a prompt begins to make our libraries, once for each compiler; a script's does not, nor does a broken cache show."""
+    begun: list[Any] = []
+    monkeypatch.setattr(header, "_started", begun.append)
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    header.start_helpers()  # fresh_cache says that nothing is to be made
+    monkeypatch.delenv("LLTM_INLINE_NO_HEADER")
+    monkeypatch.delattr(sys, "ps1")
+    header.start_helpers()
+    assert not begun
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    header.start_helpers()
+    header.start_helpers()
+    assert [job["helpers"] for job in begun] == [native.BESIDE]
+    monkeypatch.setenv("CXX", "another-c++")
+    header.start_helpers()
+    assert len(begun) == 2
+    fresh_cache.chmod(0o755)
+    header.start_helpers()
+    assert len(begun) == 2
+
+
+@pytest.mark.full
+def test_what_all_kernels_share_is_made_at_a_prompt(
+    fresh_cache: Path, watched: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The libraries are those that a build looks for; of one that is ended meanwhile nothing is left."""
+    monkeypatch.delenv("LLTM_INLINE_NO_HEADER")
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    process = header.start_helpers()
+    assert process is not None
+    while not list(fresh_cache.glob("tmp/*/main.cpp")):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.terminate()
+    assert process.wait(60) == 1 and not list((fresh_cache / "tmp").iterdir())
+    cache.clear()
+    process = header.start_helpers()
+    assert process is not None and process.wait(600) == 0
+    monkeypatch.undo()
+    monkeypatch.setenv("LLTM_INLINE_CACHE", str(fresh_cache))
+    jobs = [helper_job(name, find_toolchain(str(watched.path))) for name in native.BESIDE]
+    assert all(made.cached for made in compiler.run_jobs(jobs, progress=False))
 
 
 @pytest.mark.parametrize(("most", "kept"), [(2500, "now lately"), (10_000, "now lately today yesterday")])
 def test_headers_have_a_limit_of_their_own(
     most: int, kept: str, tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When one is made, those go that were not used for weeks, and the longest ago until the rest fits; none of the last hour."""
+    """When one is made, those go that were not used for weeks, and the longest ago until the rest fits; none used just now."""
     monkeypatch.delenv("LLTM_INLINE_NO_HEADER")
     monkeypatch.setattr(header, "MAX_BYTES", most)
     monkeypatch.setitem(template.PRELUDE, "stable", "#error broken\n")  # its log is an entry, too
     room = cache.cache_dir() / "headers"
     for age, name in (
         (1, "now"),
-        (30 * 60, "lately"),
+        (10 * 60, "lately"),
         (5 * 3600, "today"),
         (30 * 3600, "yesterday"),
         (20 * 86400, "old"),

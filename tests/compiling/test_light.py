@@ -12,7 +12,8 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.compiling import header, inline, light
-from lltm_inline.compiling.compiler import Job
+from lltm_inline.compiling.compiler import Job, make_job
+from lltm_inline.compiling.toolchain import find_toolchain
 from lltm_inline.errors import BuildError
 from lltm_inline.model.kernel import Kernel
 from lltm_inline.run.cases.case import prime_size
@@ -61,8 +62,9 @@ def test_each_stand_in_stands_in_for_a_header_of_torchs() -> None:
     """A header that torch has moved would be replaced by nobody, and its text compiled whole in silence."""
     from torch.utils.cpp_extension import include_paths
 
-    names = [path.relative_to(light.FOLDER) for path in light.FOLDER.rglob("*.h")]
-    assert len(names) >= 7
+    folders = light.FOLDER, light.FOLDER.with_name("named")
+    names = [path.relative_to(folder) for folder in folders for path in folder.rglob("*.h")]
+    assert len(names) >= 10
     assert [name for name in names if not any((Path(folder) / name).is_file() for folder in include_paths())] == []
 
 
@@ -133,7 +135,7 @@ def test_mistakes_are_told_once_and_as_ever(
 
 
 #: No precompiled header, as the first time on a machine.
-NO_HEADER = header, "header_flags", lambda toolchain, prelude: ()
+NO_HEADER = header, "header_flags", lambda toolchain, prelude, **begin: ()
 
 
 @pytest.fixture
@@ -150,6 +152,12 @@ def no_header(monkeypatch: pytest.MonkeyPatch) -> None:
         ("aten", "([&] { using namespace at; return mul(abs(x), sign(x)) * FACTOR; })()", ["named"]),
         ("types", "x * torch::full({1}, FACTOR, x.options())", ["named"]),
         ("types", "x * torch::tensor({double(FACTOR)}).to(torch::kFloat32)", ["named"]),
+        (
+            "types",
+            "([&] { namespace t = torch; return x * t::full({1}, double(FACTOR), t::requires_grad()).detach(); })()",
+            ["named"],
+        ),
+        ("types", "x * (FACTOR * at::vec::Vectorized<float>::size() / at::vec::Vectorized<float>::size())", ["named"]),
         ("types", "\n#define PUT(a, b) a##b\ntorch::PUT(sin, h)(x * 0) + x * FACTOR", ["named", "light"]),
         ("aten", "x.index({at::indexing::Slice(0, x.size(0))}) * FACTOR", ["named", "light", "whole"]),
     ],
@@ -161,6 +169,23 @@ def test_the_first_time_the_functions_that_a_text_names_do(
     x = torch.randn(5)
     assert torch.equal(li.load(kernel(body, kind), progress=False)(x), x * 2)
     assert compiled == runs
+
+
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [
+        ("at::empty_like(x)", []),
+        ("torch::sin(x)", []),
+        ("torch :: empty_like(x)", ["-DNAMES_FACTORIES"]),
+        ("([&] { using namespace torch; return empty_like(x); })()", ["-DNAMES_FACTORIES"]),
+        ("\n#define PUT(a, b) a##b\ntorch::PUT(emp, ty)({1})", ["-DNAMES_FACTORIES"]),
+        ("x * int64_t(at::vec::Vectorized<float>::size())", ["-DNAMES_VEC"]),
+    ],
+)
+def test_the_first_time_what_makes_tensors_is_read_where_it_is_named(body: str, read: list[str], kernel: Any) -> None:
+    """torch:: has functions of its own that make tensors, and at:: has the same, which forget requires_grad: they must not be mixed up."""
+    job = make_job(kernel(body, "types"), find_toolchain())
+    assert [flag for flag in light.named(job).flags if flag.startswith("-DNAMES")] == read
 
 
 @pytest.mark.usefixtures("quick_compiler", "no_header")
