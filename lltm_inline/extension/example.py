@@ -537,36 +537,8 @@ def explore(
     chance: dict[int, int] = {}
     if reference is not None and maker is None:
         values, chance = _told_apart(names, values, said, reference)
-    extents: dict[int, None] = {}
-    bound: dict[str, Sequence[int]] = {}
-    single = any(isinstance(value, Tensor) and value.dtype == common_dtype(values) for value in values)
-    for name, value in zip(names, values, strict=True):
-        if of_one_shape(value) and not single:  # else the extents of a list follow from those of others
-            value = tensors(value)[0]
-        if isinstance(value, Tensor):
-            known = {extent for axis, extent in enumerate(value.shape) if said.asked(name, axis, value.dim())}
-            for number, given in zip(names, values, strict=True):
-                # Who asks for no extent is told it, or the number of elements.
-                if _is_number(given) and given > 1 and maker is None:
-                    if given in value.shape and given not in known | {*extents}:
-                        bound[number] = (given,)
-                    elif given == value.numel() and not known:
-                        bound[number] = tuple(value.shape)
-            told = {extent for those in bound.values() for extent in those}
-            extents |= {extent: None for extent in value.shape if extent > 1 and extent in known | told}
-    if len(extents) > len(_LETTERS):
-        raise InputError(f"inputs have {plural(len(extents), 'different extent')}, want {len(_LETTERS)} at most")
-    first = None
-    if reference is not None:
-        try:
-            with torch.random.fork_rng(devices=[]):
-                first = call(reference, values)
-        except Exception as error:
-            raised = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-            raise DefinitionError(
-                f"the reference fails on the example inputs ({', '.join(map(words, values))}): {raised}. "
-                f"It is called as the function is: ({', '.join(names)})"
-            ) from error
+    extents, bound = _extents_of(names, values, said, maker is not None)
+    first = None if reference is None else _first_call(reference, names, values)
     letters = said.letters(names, values, extents)
     made: list[tuple[dict[str, int], Sequence[Any]]] = []
     if maker is not None:
@@ -584,6 +556,55 @@ def explore(
     if reference is None or maker is not None:
         return example
     taken = [extent for extent in extents if _moves(example, extent)]
+    return replace(example, free=_with_multiples(example, said, taken, extents))
+
+
+def _extents_of(
+    names: Sequence[str], values: Sequence[Any], said: Said, is_made: bool
+) -> tuple[list[int], dict[str, Sequence[int]]]:
+    """List the extents of an example that the text asks for, or is told by a number; and which number tells which.
+
+    Raises:
+        InputError: more than there are letters.
+    """
+    extents: dict[int, None] = {}
+    bound: dict[str, Sequence[int]] = {}
+    single = any(isinstance(value, Tensor) and value.dtype == common_dtype(values) for value in values)
+    for name, value in zip(names, values, strict=True):
+        if of_one_shape(value) and not single:  # else the extents of a list follow from those of others
+            value = tensors(value)[0]
+        if isinstance(value, Tensor):
+            known = {extent for axis, extent in enumerate(value.shape) if said.asked(name, axis, value.dim())}
+            for number, given in zip(names, values, strict=True):
+                # Who asks for no extent is told it, or the number of elements.
+                if _is_number(given) and given > 1 and not is_made:
+                    if given in value.shape and given not in known | {*extents}:
+                        bound[number] = (given,)
+                    elif given == value.numel() and not known:
+                        bound[number] = tuple(value.shape)
+            told = {extent for those in bound.values() for extent in those}
+            extents |= {extent: None for extent in value.shape if extent > 1 and extent in known | told}
+    if len(extents) > len(_LETTERS):
+        raise InputError(f"inputs have {plural(len(extents), 'different extent')}, want {len(_LETTERS)} at most")
+    return list(extents), bound
+
+
+def _first_call(reference: Callable[..., Any], names: Sequence[str], values: Sequence[Any]) -> Call:
+    """Call the reference with the example; torch's random numbers stay where they are."""
+    try:
+        with torch.random.fork_rng(devices=[]):
+            return call(reference, values)
+    except Exception as error:
+        raised = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        raise DefinitionError(
+            f"the reference fails on the example inputs ({', '.join(map(words, values))}): {raised}. "
+            f"It is called as the function is: ({', '.join(names)})"
+        ) from error
+
+
+def _with_multiples(example: Example, said: Said, taken: Sequence[int], extents: Sequence[int]) -> Mapping[int, str]:
+    """Give letters to the extents that the reference accepts at other sizes, alone or together with a multiple of theirs."""
+    names, values = example.names, example.values
     free = said.letters(names, values, taken)
     # An extent that the reference does not accept at another size is fixed, unless it does so together with a multiple of it.
     for low, high in permutations([extent for extent in extents if extent not in taken], 2):
@@ -592,7 +613,7 @@ def explore(
             both = replace(example, free=free | {low: letter, high: f"{times}{letter}"})
             if _moves(both, low):
                 free = dict(both.free)
-    return replace(example, free=free)
+    return free
 
 
 def _is_number(value: Any) -> bool:
