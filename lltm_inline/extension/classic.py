@@ -30,7 +30,7 @@ from ..model.kernel import Kernel
 from ..model.registry import Argument, Op
 from ..source.signature import cpp_type, returned_type, tuple_of
 from ..source.types import NARROW, read_type
-from .matching import Called, Match, bound_of, is_tensor, match_functions, unqualified
+from .matching import Match, bound_of, is_tensor, match_functions, unqualified
 from .reading import find_modules
 from .setup_py import Extension
 
@@ -160,89 +160,116 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
         dense: they want contiguous inputs.
         names: of what is written.
     """
-    changed = [argument.name for argument in op.signature.changed]
-    optional = [argument.name for argument in op.signature.tensors if argument.type == "Tensor?"]
-    by_reference = re.compile(r"(?!.*\bconst\b).*&")
-    own = dict(zip(match.taken, match.forward.types, strict=True))
-    # What is changed, and what a function could change, is a variable.
-    variables = {
-        a.name: "at::Tensor" if a.type == "Tensor" else own[a.name].replace("&", "").strip()
-        for a in op.signature.inputs
-        if not a.is_list and (a.name in changed * dense or by_reference.match(own[a.name]))
-    }
-    lists = [a.name for a in op.signature.inputs if a.is_list and (dense or by_reference.match(own[a.name]))]
-
-    def handed(name: str, needed: bool) -> str:
-        type_ = read_type(own.get(name, ""))
-        if type_.kind in ("int[]", "float[]") and type_.of in ("int", "float"):  # from those of 64 bits
-            return f"std::vector<{type_.of}>({name}.begin(), {name}.end())"
-        if name in optional and dense:
-            return f"{name} ? std::optional<at::Tensor>({name}->contiguous()) : std::nullopt"
-        return f"{name}.contiguous()" if needed else name
-
-    def call(function: Called) -> str:
-        # A name in brackets is looked up where it stands only: of a tensor's own namespace `at::square` would come along.
-        return function.called if function.space else f"({function.called})"
-
-    def declared(argument: Argument) -> str:
-        # Of an integer of 32 bits the binding sees whether a number fits.
-        plain = own[argument.name].replace("&", "").strip()
-        return plain if argument.type == "int" and read_type(plain).of in NARROW else cpp_type(argument, "aten")
-
-    def given(name: str) -> str:
-        if name not in (*variables, *lists):
-            return handed(name, dense and name in tensors)
-        return f"std::move({name}_)" if own[name].endswith("&&") else f"{name}_"
-
-    tensor, inputs = "const at::Tensor&", op.signature.inputs
-    tensors = [argument.name for argument in inputs if argument.type == "Tensor"]
-    types = {argument.name: declared(argument) for argument in inputs}
-    types |= {output.name: tensor for output in op.signature.outputs}
-    incoming = [f"d_{output.name}" for output in op.signature.outputs]
-
-    def handed_back(given: str | tuple[str, ...], type_: str) -> str:
-        if isinstance(given, tuple):
-            return f"std::vector<at::Tensor>{{{', '.join(handed_back(one, tensor) for one in given)}}}"
-        # Incoming gradients may be expanded, those of sum() are.
-        needed = given in incoming or (dense and types.get(given) == tensor)
-        return handed(given, needed and is_tensor(type_))
-
-    backward = match.backward
+    it, outputs, inputs, backward = (
+        _Adapter(op, match, dense),
+        op.signature.outputs,
+        op.signature.inputs,
+        match.backward,
+    )
+    types = it.types
     extras = [Argument("", "Tensor")] * len(match.extras)
     itself = {argument.alias: argument.name for argument in op.signature.changed}
-    returned = zip(op.signature.outputs, match.outputs, strict=True)
     return fill(
         "adapter.cpp",
         op=op,
         names=names,
         forward=match.forward,
         backward=backward,
-        call=call,
-        returned=returned_type((*op.signature.outputs, *extras), "aten"),
+        # A name in brackets is looked up where it stands only: of a tensor's own namespace `at::square` would come along.
+        call=lambda function: function.called if function.space else f"({function.called})",
+        returned=returned_type((*outputs, *extras), "aten"),
         gradients_returned=tuple_of(len(op.gradients), "aten"),
         # A changed input that is returned is that itself, and not what the function got in its place.
-        values=[itself.get(output.alias) or match.forward.value(index, output.type) for output, index in returned]
-        + [match.forward.value(index) for index in match.extras.values()],
+        values=[
+            *(
+                itself.get(o.alias) or match.forward.value(i, o.type)
+                for o, i in zip(outputs, match.outputs, strict=True)
+            ),
+            *(match.forward.value(index) for index in match.extras.values()),
+        ],
         parameters=[f"{types[argument.name]} {argument.name}" for argument in inputs],
-        variables={name: (type_, handed(name, dense and name in tensors)) for name, type_ in variables.items()},
-        changed=changed if dense else [],  # back into what was copied, to be contiguous
-        lists=lists,
+        variables={
+            name: (type_, it.handed(name, dense and it.is_tensor(name))) for name, type_ in it.variables.items()
+        },
+        changed=it.changed if dense else [],  # back into what was copied, to be contiguous
+        lists=it.lists,
         dense=dense,
         made=match.made,
         made_behind=match.made_behind,
-        handed=match.forward.arguments([given(name) for name in match.taken]),
+        handed=match.forward.arguments([it.given(name) for name in match.taken]),
         gradients={
             f"d_{name}": backward.value(index) + ".flatten()" * (name in match.rows)
             for name, index in match.gradients.items()
             if backward is not None
         },
         parameters_of_backward=[
-            *(f"{tensor} {name}" for name in incoming),
+            *(f"{_TENSOR} d_{output.name}" for output in outputs),
             *(f"{types[name]} {name}" for name in match.saves),
-            *(f"{tensor} {name}" for name in match.extras),
+            *(f"{_TENSOR} {name}" for name in match.extras),
             f"std::array<bool, {len(op.gradients)}> wanted",
         ],
-        handed_back=backward.arguments([handed_back(*one) for one in zip(match.handed, backward.types, strict=True)])
+        handed_back=backward.arguments([it.handed_back(*one) for one in zip(match.handed, backward.types, strict=True)])
         if backward is not None
         else [],
     )
+
+
+_TENSOR = "const at::Tensor&"
+_BY_REFERENCE = re.compile(r"(?!.*\bconst\b).*&")
+
+
+class _Adapter:
+    """What the extension's own functions are handed in the place of an op's arguments.
+
+    Attributes:
+        own: the type that the extension's `forward` wants of each argument.
+        changed: the arguments that are changed in place.
+        variables, lists: those that are variables of the adapter, as they are changed or a function could change them.
+        types: of the adapter's own parameters and of the outputs.
+    """
+
+    def __init__(self, op: Op, match: Match, dense: bool) -> None:
+        self.op, self.dense = op, dense
+        self.own = own = dict(zip(match.taken, match.forward.types, strict=True))
+        self.changed = [argument.name for argument in op.signature.changed]
+        self.variables = {
+            a.name: "at::Tensor" if a.type == "Tensor" else own[a.name].replace("&", "").strip()
+            for a in op.signature.inputs
+            if not a.is_list and (a.name in self.changed * dense or _BY_REFERENCE.match(own[a.name]))
+        }
+        self.lists = [a.name for a in op.signature.inputs if a.is_list and (dense or _BY_REFERENCE.match(own[a.name]))]
+        self.types = {argument.name: self._declared(argument) for argument in op.signature.inputs}
+        self.types |= {output.name: _TENSOR for output in op.signature.outputs}
+
+    def _declared(self, argument: Argument) -> str:
+        # Of an integer of 32 bits the binding sees whether a number fits.
+        plain = self.own[argument.name].replace("&", "").strip()
+        return plain if argument.type == "int" and read_type(plain).of in NARROW else cpp_type(argument, "aten")
+
+    def is_tensor(self, name: str, type_: str = "Tensor") -> bool:
+        """Tell whether this is an argument that is a tensor, or one that may be missing."""
+        return any(argument.name == name and argument.type == type_ for argument in self.op.signature.inputs)
+
+    def handed(self, name: str, needed: bool) -> str:
+        """Write down an argument as its function wants it; contiguous where that is needed."""
+        type_ = read_type(self.own.get(name, ""))
+        if type_.kind in ("int[]", "float[]") and type_.of in ("int", "float"):  # from those of 64 bits
+            return f"std::vector<{type_.of}>({name}.begin(), {name}.end())"
+        if self.dense and self.is_tensor(name, "Tensor?"):
+            return f"{name} ? std::optional<at::Tensor>({name}->contiguous()) : std::nullopt"
+        return f"{name}.contiguous()" if needed else name
+
+    def given(self, name: str) -> str:
+        """Write down an argument of `forward`: itself, or the variable in its place."""
+        if name not in (*self.variables, *self.lists):
+            return self.handed(name, self.dense and self.is_tensor(name))
+        return f"std::move({name}_)" if self.own[name].endswith("&&") else f"{name}_"
+
+    def handed_back(self, given: str | tuple[str, ...], type_: str) -> str:
+        """Write down an argument of `backward`: an incoming gradient, what was saved, or several of these."""
+        if isinstance(given, tuple):
+            return f"std::vector<at::Tensor>{{{', '.join(self.handed_back(one, _TENSOR) for one in given)}}}"
+        # Incoming gradients may be expanded, those of sum() are.
+        incoming = any(given == f"d_{output.name}" for output in self.op.signature.outputs)
+        needed = incoming or (self.dense and self.types.get(given) == _TENSOR)
+        return self.handed(given, needed and is_tensor(type_))

@@ -156,40 +156,45 @@ def module_of(build: Build) -> Any:
 
 def _load_module(built: Built, interface: Interface, build: Build) -> Function:
     """Import a pybind11 module and wrap it the classic way, in a Python `autograd.Function`."""
-    kernel, op, device = built.kernel, built.op, built.device
+    op = built.op
     module = module_of(build)
-    count = len(op.signature.outputs)
-
-    def outputs_of(results: Any) -> Any:
-        """Leave out the extra tensors."""
-        tensors = as_tuple(results)
-        return tensors[0] if count == 1 else tensors[:count] or None
 
     def backward(*arguments: Any) -> Any:
         """Gather the flags of wanted gradients, which pybind11 takes as one array."""
         flags = len(op.gradients)
         return module.backward(*arguments[:-flags], list(arguments[-flags:]))
 
+    known = built.kernel, op, build, interface
     if not interface.has_backward:
-        call = _with_names(op, lambda *x: outputs_of(module.forward(*x)))
-        return Function(kernel, op, build, interface, call, module.forward, device=device)
-    function = Function(kernel, op, build, interface, module.forward, module.forward, backward, device)
+        call = _with_names(op, lambda *x: _outputs_of(op, module.forward(*x)))
+        return Function(*known, call, module.forward, device=built.device)
+    function = Function(*known, module.forward, module.forward, backward, built.device)
+    return replace(function, _call=_with_names(op, _classic(function, interface).apply))
+
+
+def _outputs_of(op: Op, results: Any) -> Any:
+    """Leave out the extra tensors."""
+    tensors, count = as_tuple(results), len(op.signature.outputs)
+    return tensors[0] if count == 1 else tensors[:count] or None
+
+
+def _classic(function: Function, interface: Interface) -> type[torch.autograd.Function]:
+    """Put a kernel between Python's `forward` and `backward`, as the tutorials write it."""
+    kernel, op = function.kernel, function.op
+    count = len(op.signature.outputs)
     positions = [index for index, argument in enumerate(op.signature.inputs) if argument.is_tensor]
     differentiable = [op.signature.inputs.index(argument) for argument in op.gradients]
 
     class Classic(torch.autograd.Function):
-        """The kernel between Python's `forward` and `backward`, as the tutorials write it."""
-
         @staticmethod
         def forward(ctx: Any, *inputs: Any) -> Any:
             results = function.forward(*inputs)
             ctx.set_materialize_grads(False)
             ctx.kinds = [(result.shape, result.dtype, result.device) for result in results[:count]]
             ctx.constants = [None if index in positions else value for index, value in enumerate(inputs)]
-            ctx.save_for_backward(
-                *(inputs[position] for position in positions), *results
-            )  # a missing tensor is saved as None
-            return outputs_of(results)
+            # A missing tensor is saved as None.
+            ctx.save_for_backward(*(inputs[position] for position in positions), *results)
+            return _outputs_of(op, results)
 
         @staticmethod
         def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
@@ -226,7 +231,7 @@ def _load_module(built: Built, interface: Interface, build: Build) -> Function:
                     )
             return tuple(gradient if need else None for gradient, need in zip(slots, ctx.needs_input_grad, strict=True))
 
-    return replace(function, _call=_with_names(op, Classic.apply))
+    return Classic
 
 
 class _Refuse(torch.autograd.Function):
