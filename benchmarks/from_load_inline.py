@@ -2,8 +2,8 @@
 
 Texts include `torch/extension.h`. Each side begins in a process of its own without any cache; `import torch` is not counted.
 At a prompt the import begins to make what all kernels share: there the text is pasted when that is made, and how long it took is a row.
-The edit is the second one, for which the precompiled header is there; plain `load_inline` keeps nothing that a second edit would have. What wrapping adds
-to a call is the call of `li.load` less that of the module which `load_inline` makes of the same text, in one process, in turns.
+An edit is one for which the precompiled header is there; plain `load_inline` keeps nothing from one to the next. What wrapping adds to
+a call is the call of `li.load` less that of the module which `load_inline` makes of the same text, in one process, in turns.
 """
 
 from __future__ import annotations
