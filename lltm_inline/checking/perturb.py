@@ -6,6 +6,9 @@ For a change d of an input, an incoming gradient or a number, the answers are
 
 What matters to the reference and not to the kernel (R != 0, K = 0) is not read, or is multiplied by nothing; what changes elements
 that it should not (K != 0 where R = 0) goes to another place; and K = c R says that it counts c times as much as it should.
+
+Without any change: where kernel(x) - reference(x) is a p, or a p + b q, for numbers a, b and products p, q of at most three of what
+goes in and comes out, element by element, these are what is too much.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, combinations_with_replacement, islice
 from typing import Any, NamedTuple
 
 import torch
@@ -36,6 +39,8 @@ _NOTHING, _CLEAR = 1e-9, 0.05
 _CHOICES = 1_000
 #: How near to one number all of it has to be that is so many times another.
 _NEAR = 5e-3
+#: Of so many factors are products that explain a difference; so much of it they may leave; and where it has fewer elements it is chance.
+_FACTORS, _LEFT, _FEW = 3, 1e-3, 24
 
 
 class _Change(NamedTuple):
@@ -110,7 +115,7 @@ def measured(runner: Runner, quantity: str, case: Case) -> list[str]:
             return [f"nothing that goes in changes anything in {quantity}"]
         if ignored:
             return [f"{' and '.join(ignored)} {'changes' if len(ignored) == 1 else 'change'} nothing in {quantity}"]
-        looks = _numbers, partial(_strays, nowhere=True), _slices, _strays, _shares, _losses
+        looks = _numbers, partial(_strays, nowhere=True), _slices, _terms, _strays, _shares, _losses
         return [*islice(chain.from_iterable(look(trial) for look in looks), 1)]
     except Exception:  # what raises for other numbers is no reason: nothing is said
         return []
@@ -213,6 +218,54 @@ def _share(shares: Tensor) -> str:
     share = 1.0 if shares.is_complex() else shares.mean().item()
     is_one = bool((shares - share).abs().max() < _NEAR * abs(share)) and abs(share - 1) > _NEAR
     return f"{share:.3g} times" if is_one else ""
+
+
+def _terms(trial: _Trial) -> Iterator[str]:
+    """Say which products of what goes in and comes out are too much, where one or two of them are all that is."""
+    want, known = trial.reference, {name: value for _, name, value in _tensors(trial)} | trial.known.wide
+    gradients = trial.quantity.startswith("d_")
+    off = (trial.kernel - want).flatten()
+    if trial.kernel.shape != want.shape or off.is_complex() or off.numel() < _FEW:
+        return
+    fits = {
+        name: _double(value).expand_as(want).flatten()
+        for name, value in known.items()
+        if name != trial.quantity
+        and gradients >= name.startswith("d_")
+        and not value.is_complex()
+        and _reaches(value, want)
+    }
+    products = [
+        (" * ".join(names), torch.stack([fits[name] for name in names]).prod(0))
+        for factors in range(1, _FACTORS + 1)
+        for names in combinations_with_replacement(fits, factors)
+    ]
+    if not products:
+        return
+    rows = torch.stack([values for _, values in products])
+    # Least squares for each pair at once: with G = F F^T and b = F off, a pair leaves |off|^2 - b^T G^-1 b.
+    gram, b = rows @ rows.T, rows @ off
+    own = gram.diagonal().clamp(min=1e-300)
+    determinant = own[:, None] * own - gram**2
+    pairs = (b[:, None] ** 2 * own - 2 * gram * b[:, None] * b + b**2 * own[:, None]) / determinant
+    pairs = pairs.where(determinant > _LEFT * own[:, None] * own, 0.0)
+    explained = torch.where(torch.eye(len(own), dtype=torch.bool), b**2 / own, pairs)
+    enough = torch.nonzero(explained.triu() > (1 - _LEFT**2) * off.square().sum()).tolist()
+    if enough:
+        chosen = sorted({*min(enough, key=lambda pair: (len({*pair}), sum(pair)))})
+        solved = torch.linalg.lstsq(rows[chosen].T, off[:, None]).solution.flatten().tolist()
+        terms = sorted(((a, products[at][0]) for a, at in zip(solved, chosen, strict=True)), reverse=True)
+        parts = [f"{abs(a):.3g} * {name}" if abs(abs(a) - 1) > _NEAR else name for a, name in terms]
+        signs = [a > 0 for a, _ in terms]
+        words = (" + " if len({*signs}) == 1 else " - ").join(parts)
+        yield f"{trial.quantity} is {words} {'more' if signs[0] else 'less'} than it should be"
+
+
+def _reaches(value: Tensor, want: Tensor) -> bool:
+    """Tell whether a tensor has a number for each element of another."""
+    return value.dim() <= want.dim() and all(
+        one in (1, whole) for one, whole in zip(value.shape[::-1], want.shape[::-1], strict=False)
+    )
 
 
 def _arrivals(trial: _Trial, far: bool) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:

@@ -58,6 +58,11 @@ WRONG: dict[str, Row] = {
     "the_last": (first_columns, "y", "x[:, M-1] changes nothing in y"),
     "a_sign": (lambda x, w, b, eps: normalised(x, w, -b, eps), "y", "b counts -1 times as much in y as it should"),
     "twice": (lambda x, w, b, eps: normalised(x, w, b, eps) + b, "y", "b counts 2 times as much in y as it should"),
+    "another_term": (
+        lambda x, w, b, eps: normalised(x, w, b, eps) - 0.25 * w * b,
+        "y",
+        "y is 0.25 * w * b less than it should be",
+    ),
     "by_one": (lambda x, w, b, eps: normalised(x, w, b.roll(1), eps), "y", "b[1] changes y[0, 2], and not y[0, 1]"),
     "no_gradient": (NoGradient.apply, "d_b", "d_y changes nothing in d_b"),
     "all_signs": (lambda *given: -normalised(*given), "y", ""),
@@ -90,7 +95,7 @@ def test_a_mistake_is_measured(name: str) -> None:
     function, quantity, says = WRONG[name]
     report = li.check(Kernel(f"tiny_norm/{name}", python=function), progress=False, trust=True)
     finding = next(one for one in report["parity"].findings if one.quantity == quantity)
-    told = [hint for hint in finding.hints if "changes" in hint or "counts" in hint]
+    told = [hint for hint in finding.hints if re.search("changes|counts|than it should", hint)]
     assert told == ([says] if says else []) and finding.hints[: bool(says)] == tuple(told), report
 
 
@@ -116,6 +121,32 @@ class _Gradient(torch.autograd.Function):
         """Call the gradient."""
         (x,) = ctx.saved_tensors
         return cls.gradient(d_y, x, ctx.limit), None
+
+
+class Unsquared(torch.autograd.Function):
+    """tanh with 1 - y for 1 - y^2."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        """Compute the tanh."""
+        y = x.tanh()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, d_y: Tensor) -> Tensor:
+        """Forget the square."""
+        (y,) = ctx.saved_tensors
+        return d_y * (1 - y)
+
+
+def test_the_terms_of_a_gradient_are_measured() -> None:
+    """What a gradient has too much is told as products of what goes in and comes out, each once."""
+    shapes = {"x": "N M", "y": "N M"}
+    registry.register(Op("tiny_tanh", "(Tensor x) -> Tensor y", torch.tanh, shapes))
+    report = li.check(Kernel("tiny_tanh/unsquared", python=Unsquared.apply), progress=False, trust=True)
+    finding = next(one for one in report["parity"].findings if one.quantity == "d_x")
+    assert finding.hints[0] == "d_x is d_y * y * y - d_y * y more than it should be"
 
 
 class Inverted(_Gradient):
