@@ -38,7 +38,7 @@ AT_BANDWIDTH = ("axpy", "d_sigmoid", "complex_abs2", "lltm")
 BUDGET = 400.0
 
 #: Kernels that are slower on purpose, with what they give for it.
-TRADES = {"conv_bn/fused": "computes the convolution a second time: it gives time for memory"}
+TRADES = {"conv_bn/fused": "computes the convolution a second time: it trades time for memory"}
 
 
 def contest(op: Any, size: tuple[int, ...], kernels: dict[str, Callable[..., Any]], notes: list[str]) -> Iterator[Any]:

@@ -20,7 +20,7 @@ HEAD = """\
 
 Each cell is the median time of a call. In brackets: how many times faster than the better of eager PyTorch and
 `torch.compile` of the same reference (the plain PyTorch implementation), at the same size, in the same rounds. **Bold**
-is faster, _slanted_ is slower: the whole 99 % interval of the ratio lies on one side of 1, by at least 1 %. For the
+is faster, _italics_ are slower: the whole 99 % interval of the ratio lies on one side of 1, by at least 1 %. For the
 others the interval contains 1: there is no measurable difference, or, where it reaches beyond 1.2 times faster or
 slower, it is too noisy to tell. `li.benchmark` judges by the same rule, in its table, its plot, the panel and its
 verdict.

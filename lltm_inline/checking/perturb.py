@@ -222,7 +222,7 @@ def _share(shares: Tensor) -> str:
 
 def _terms(trial: _Trial) -> Iterator[str]:
     """Say which products of what goes in and comes out are too much, where one or two of them are all that is."""
-    want, known = trial.reference, {name: value for _, name, value in _tensors(trial)} | trial.known.wide
+    want, known = trial.reference, {name: value for _, name, value in _tensors(trial)} | {**trial.known.wide}
     gradients = trial.quantity.startswith("d_")
     off = (trial.kernel - want).flatten()
     if trial.kernel.shape != want.shape or off.is_complex() or off.numel() < _FEW:

@@ -11,7 +11,7 @@ module.h    of a text that is a module of Python's, and is judged: looks at what
 
 These are the names; what does not depend on the text is compiled once for all texts, beside the precompiled header:
 
-runtime.h   blocks and launches              memory.h    what lies where; tensors lie far apart while they are checked
+runtime.h   runs blocks, threads, barriers   memory.h    what lies where; tensors lie far apart while they are checked
 checks.h    check mode: bounds, races, barriers, memory that nobody has written
 counts.h    what the warps of a launch ask of the memory
 tensors.h   names and sizes of tensors, shared arrays and variables

@@ -160,6 +160,16 @@ def match_functions(op: Op, bound: Mapping[str, str], code: str, space: str = ""
     return _Matching(op, bound, code, space, counted).match()
 
 
+def is_backward(name: str) -> bool:
+    """Tell by its name whether a function is the backward of another.
+
+    Example:
+        >>> [name for name in ("lltm_backward_cuda", "foo_bwd", "row_bw", "bwoop", "forward") if is_backward(name)]
+        ['lltm_backward_cuda', 'foo_bwd', 'row_bw']
+    """
+    return re.search(r"backward|(?:^|_)(?:bwd|bw)(?:_|$)", name) is not None
+
+
 def bound_of(functions: Mapping[str, str], op: str) -> dict[str, str]:
     """Choose what is the extension's forward and what its backward, of the functions that it binds by name.
 

@@ -13,6 +13,7 @@ import torch
 from ..checking.check import check
 from ..errors import BuildError, DefinitionError, InputError, LltmInlineError, TemplateError
 from ..extension.inline import from_load_inline
+from ..extension.matching import is_backward
 from ..model.kernel import Kernel
 from ..run.function import as_tuple
 from ..source.choose import usual_device
@@ -158,13 +159,13 @@ def _of_file(runner: Runner, form: Form) -> Sequence[Kernel]:
         names = given["functions"]
         names = [names] if isinstance(names, str) else list(names or ())
         called = [name for name in builder.first if name in names] or names
-        forward = next((name for name in called if "backward" not in name), "".join(called[:1]))
+        forward = next((name for name in called if not is_backward(name)), "".join(called[:1]))
         inputs = said or _inputs(runner, found, forward)
         own = {name: one for name in names if (one := _own(found, name))}
         how: dict[str, Any] = {"reference": _on_cpu(runner, plain), "inputs": inputs}
         if len(names) > 1 or own:
             own = own or ({forward: plain} if plain else {})
-            functions = [name for name in names if name in own or "backward" in name or "bwd" in name]
+            functions = [name for name in names if name in own or is_backward(name)]
             for name in names:
                 if name not in functions:
                     runner.say("not_tried", f"{name}: no reference of its own, {name}_reference")

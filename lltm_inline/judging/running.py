@@ -166,7 +166,7 @@ class Runner:
         def load(name: str, sources: Any, **named: Any) -> Any:
             paths = [sources] if isinstance(sources, str) else sources
             texts = {str(path): Path(path).read_text(encoding="utf-8") for path in paths}
-            cuda = [text for path, text in texts.items() if path.endswith(".cu")]
+            cuda = [text for path, text in texts.items() if path.endswith((".cu", ".cuh"))]
             return load_inline(name, [text for text in texts.values() if text not in cuda], cuda or None, **named)
 
         vars(cpp_extension).update(load_inline=load_inline, load=load)

@@ -85,7 +85,7 @@ def _of_options(options: Mapping[str, Option], words: Sequence[str], fragment: s
     if fragment.startswith("-"):
         return _from(fragment, [name for name in options if name not in words], "option")
     if option is not None and option.takes and (option.many or words[-1] == asked):
-        return _of_value(option.takes.split()[0], option.choices, words, fragment)
+        return _of_value(option.takes, option.choices, words, fragment)
     return None
 
 
@@ -93,17 +93,17 @@ def _of_value(takes: str, choices: Sequence[str], words: Sequence[str], fragment
     """Complete a value of an option."""
     names = [word for word in words if "/" in word]
     kernel = next((registry[name] for name in reversed(names) if name in registry), None)
-    if takes == "KERNEL":
+    if takes.startswith("KERNEL"):
         op = words[0].partition("/")[0] if words else ""
         labels = _labels(fragment)
         return _from(fragment, [*(name for name in labels if name.startswith(f"{op}/")), *labels], "kernel")
     if takes.startswith("NAME="):
-        table = {} if kernel is None else kernel.params if takes == "NAME=NUMBER" else kernel.slots
+        table = {} if kernel is None else kernel.slots if takes.startswith("NAME=TEXT") else kernel.params
         return _from(fragment, [f"{name}={value}" for name, value in table.items()], "param")
-    if takes == "NAME" and words and words[0].partition("/")[0] in registry.ops:
+    if takes == "NAME ..." and words and words[0].partition("/")[0] in registry.ops:
         signature = registry.ops[words[0].partition("/")[0]].signature
         return _from(fragment, [each.name for each in (*signature.inputs, *signature.outputs)], "argument")
-    if takes == "SIZE" and words and words[0].partition("/")[0] in registry.ops:
+    if takes.startswith("SIZE") and words and words[0].partition("/")[0] in registry.ops:
         sizes = registry.ops[words[0].partition("/")[0]].benchmark_sizes
         return _from(fragment, [",".join(map(str, size)) for size in sizes], "size")
     return _from(fragment, choices or (DEVICES if takes == "DEVICE" else ()), "choice")

@@ -231,12 +231,22 @@ def tensors(value: Any) -> list[torch.Tensor]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Tell whether two values have the same tensors, NaN where the other has it."""
+    """Tell whether two values have the same tensors, bit for bit.
+
+    Example:
+        >>> nan, zero = torch.tensor([float("nan")]), torch.zeros(1)
+        >>> same(nan, nan.clone()), same(nan, zero), same([zero], zero.int())
+        (True, False, False)
+    """
     mine, theirs = tensors(one), tensors(other)
     pairs = zip(mine, theirs, strict=False)
     return len(mine) == len(theirs) and all(
-        a.shape == b.shape and torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in pairs
+        a.shape == b.shape and a.dtype == b.dtype and torch.equal(_bytes(a), _bytes(b)) for a, b in pairs
     )
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().resolve_conj().resolve_neg().flatten().view(torch.uint8)
 
 
 def differentiable(value: Any) -> bool:
