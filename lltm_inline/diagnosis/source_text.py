@@ -149,12 +149,16 @@ def is_tensor(text: str, name: str) -> bool:
 
 
 def definition(text: str, name: str) -> tuple[int, int] | None:
-    """Find where a function `name` is declared or defined at file scope, as (line, column)."""
+    """Find where a function `name` is declared or defined, but for those of classes, as (line, column).
+
+    Example:
+        >>> definition('extern "C" { int f(); }', "f"), definition("void g() { f(1); }", "f")
+        ((1, 18), None)
+    """
     code = mask(text)
     for match in re.finditer(rf"(?<![\w:.>])({re.escape(name)})\s*\(", code):
-        start = match.start(1)
-        if code.count("{", 0, start) == code.count("}", 0, start):
-            return position(code, start)
+        if all(re.search(r"\b(?:namespace|extern)\b[^()]*$", head) for head in heads(code, match.start(1))):
+            return position(code, match.start(1))
     return None
 
 

@@ -458,6 +458,12 @@ def test_completion_of_verbs() -> None:
     assert words("%kernel nothing x") == ()
 
 
+def test_completion_of_what_a_verb_takes(op: Any) -> None:
+    """The params of the kernel where some are to be varied, and nothing where a name is to be made up."""
+    assert words("%kernel sweep tiny/stable --params ") == ("FACTOR=2",)
+    assert words("%kernel export tiny/stable --name ") == ()
+
+
 def test_completion_of_the_text(op: Any) -> None:
     """In the body the words of the cell, the kernel and the op are offered, and nothing of Python."""
     assert words("%%kernel tiny/stable\nTensor fo") == ("for", "forward")
