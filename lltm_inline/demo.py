@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from .base.packages import environment_command
@@ -41,23 +39,10 @@ QUICK_SWEEP = tuple((batch, 32, 128) for batch in (4, 16, 64))
 LINE = "const V d_i = d_cell * c * i * (V(1) - i);"
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the command line asks for."""
-
-    kernels: tuple[str, ...]
-    sizes: tuple[tuple[int, ...], ...]
-    device: str
-    seconds: float
-    out: Path
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demo; return the exit code: 0, or 1 after an error of the playground, or 130 after Ctrl-C."""
-    console = Console(highlight=False)
     try:
-        options = parse(argv)
-        run(options, console)
+        run(parse(argv), Console(highlight=False))
     except LltmInlineError as error:
         Console(stderr=True, highlight=False).print(f"{type(error).__name__}: {error}", markup=False)
         return 1
@@ -69,27 +54,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def parse(argv: Sequence[str] | None = None) -> Options:
+def parse(argv: Sequence[str] | None = None) -> Namespace:
     """Read the command line.
 
     Raises:
         InputError: a size that is not three numbers, or an unknown device.
         UnknownKernelError: a kernel that is not in the registry.
     """
-    parser = argparse.ArgumentParser(prog="python -m lltm_inline.demo", description=__doc__)
+    parser = ArgumentParser(prog="python -m lltm_inline.demo", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer sizes and less time for each")
     parser.add_argument(
         "--sizes", nargs="+", metavar="B,F,S", help="sizes to time, in place of the tutorial's and a sweep over B"
     )
     parser.add_argument("--kernels", nargs="+", metavar="NAME", default=KERNELS, help=f"default: {' '.join(KERNELS)}")
     parser.add_argument("--device", default="cpu", help="cpu")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("demo-output"),
-        metavar="DIR",
-        help="for plot and numbers; default: demo-output",
-    )
+    out = "for plot and numbers; default: demo-output"
+    parser.add_argument("--out", type=Path, default=Path("demo-output"), metavar="DIR", help=out)
     given = parser.parse_args(argv)
     if given.device != "cpu":
         raise InputError(f"device {given.device!r}: the demo runs on 'cpu'")
@@ -100,9 +80,8 @@ def parse(argv: Sequence[str] | None = None) -> Options:
     sizes = [_size(text) for text in given.sizes or ()] or [*TUTORIAL_SIZES, *(QUICK_SWEEP if given.quick else SWEEP)]
     for size in sizes:
         op.named(size)
-    return Options(
-        tuple(given.kernels), tuple(dict.fromkeys(sizes)), given.device, 0.15 if given.quick else 0.4, given.out
-    )
+    given.sizes, given.seconds = list(dict.fromkeys(sizes)), 0.15 if given.quick else 0.4
+    return given
 
 
 def _size(text: str) -> tuple[int, ...]:
@@ -112,7 +91,7 @@ def _size(text: str) -> tuple[int, ...]:
         raise InputError(f"size {text!r}: want three numbers B,F,S, like 16,32,128") from None
 
 
-def run(options: Options, console: Console) -> Timings:
+def run(options: Namespace, console: Console) -> Timings:
     """Run all steps, printing what happens as it happens."""
     started = time.perf_counter()
     diagnosis = doctor()
@@ -159,23 +138,11 @@ def _title(console: Console, text: str) -> None:
     console.print(f"\n[bold]{text}[/]")
 
 
-@contextmanager
-def _busy(console: Console, text: str) -> Iterator[None]:
-    """Show that something is going on: a spinner in a terminal, nothing in a pipe."""
-    if console.is_terminal:
-        with console.status(text):
-            yield
-    else:
-        yield
-
-
-def _build_all(options: Options, console: Console) -> None:
+def _build_all(options: Namespace, console: Console) -> None:
     sources = [registry[name] for name in options.kernels if registry[name].python is None]
-    _title(
-        console,
-        f"1. Build {', '.join(kernel.label for kernel in sources)}: C++ strings through load_inline, in parallel",
-    )
-    with _busy(console, "compiling (the first time without a precompiled header, which is being made meanwhile)"):
+    names = ", ".join(kernel.label for kernel in sources)
+    _title(console, f"1. Build {names}: C++ strings through load_inline, in parallel")
+    with console.status("compiling (the first time without a precompiled header, which is being made meanwhile)"):
         builds = build(sources, progress=False)
     console.print(f"  {builds[0].compiler} {' '.join(builds[0].flags)}", soft_wrap=True, markup=False)
     for item in builds:
@@ -183,10 +150,10 @@ def _build_all(options: Options, console: Console) -> None:
         console.print(f"  {item.kernel:<12} {how} in {item.seconds:.2f} s", markup=False)
 
 
-def _check_all(options: Options, console: Console) -> None:
+def _check_all(options: Namespace, console: Console) -> None:
     _title(console, "2. Check: parity with the reference in float32 and float64, purity, gradcheck")
     for name in options.kernels:
-        with _busy(console, f"checking {name}"):
+        with console.status(f"checking {name}"):
             report = check(name, device=options.device, progress=False)
         console.print(
             f"  {'[green]right[/]' if report.ok else '[red]WRONG[/]'}  {report.headline}, {report.seconds:.1f} s",
@@ -200,9 +167,9 @@ def _edit(console: Console) -> None:
     # The time of day makes it an edit that the cache has never seen, so that a compiler really runs.
     edited = kernel.edit(LINE, f"const V d_i = d_cell * c * (i - i * i);  // {time.strftime('%H:%M:%S')}")
     _show_diff(console, kernel, edited)
-    with _busy(console, "rebuilding"):
+    with console.status("rebuilding"):
         result = build(edited, progress=False)
-    with _busy(console, "checking"):
+    with console.status("checking"):
         report = check(edited, progress=False)
     verdict = "right" if report.ok else "WRONG"
     console.print(f"  rebuilt in [bold]{result.seconds:.1f} s[/], checked in {report.seconds:.1f} s: {verdict}")
@@ -213,7 +180,7 @@ def _wrong_gradient(console: Console) -> None:
     kernel = registry["lltm/fused"]
     wrong = kernel.edit(LINE, LINE.replace("V(1) - i", "V(1) + i"))
     _show_diff(console, kernel, wrong)
-    with _busy(console, "building and checking"):
+    with console.status("building and checking"):
         report = check(wrong, progress=False)
     if report.ok:
         raise AssertionError("the check let a wrong kernel pass")
@@ -226,7 +193,7 @@ def _compile_error(console: Console) -> None:
     _title(console, "5. A compile error is explained, at your own line")
     broken = registry["lltm/fused"].edit("const V i = sigmoid(load(gate_i)", "const V i = sigmiod(load(gate_i)")
     try:
-        with _busy(console, "building"):
+        with console.status("building"):
             build(broken, progress=False)
     except BuildError as error:
         console.print("\n".join(f"  {line}" for line in str(error).split("\n")), markup=False, soft_wrap=True)
@@ -238,14 +205,14 @@ def _show_diff(console: Console, before: Kernel, after: Kernel) -> None:
             console.print(f"  {line}", style="green" if line[0] == "+" else "red", markup=False)
 
 
-def _benchmark(options: Options, console: Console) -> Timings:
+def _benchmark(options: Namespace, console: Console) -> Timings:
     _title(console, "6. Benchmark: kernels interleaved, fresh inputs for every call, outputs checked before and after")
     columns = (TextColumn("  {task.description}"), BarColumn(24), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("starting")
         timings = benchmark(
-            list(options.kernels),
-            list(options.sizes),
+            options.kernels,
+            options.sizes,
             device=options.device,
             seconds=options.seconds,
             check=False,  # step 2 has done it; the quick comparison at every size remains
@@ -269,7 +236,7 @@ def _at(timings: Timings, sizes: Sequence[Sequence[int]]) -> Timings | None:
     return Timings(rows, timings.baseline) if rows else None
 
 
-def _save(timings: Timings, options: Options, console: Console) -> None:
+def _save(timings: Timings, options: Namespace, console: Console) -> None:
     _title(console, "7. Plot")
     options.out.mkdir(parents=True, exist_ok=True)
     picture = options.out / "lltm.png"
