@@ -80,7 +80,7 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.set_defaults(parser=self)
+        self.set_defaults(parser=self, is_wrong=lambda found: not getattr(found, "ok", True))
 
     def typed(self) -> dict[str, str]:
         """Return what is typed for each argument of the verb's function."""
@@ -112,6 +112,7 @@ def _without_torch(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     from .judging.command import TABLE as JUDGING
     from .lab.command import VERBS as LAB
+    from .lab.command import failed
     from .notebook.verbs import TABLE
 
     parser = _Parser(
@@ -132,20 +133,17 @@ def _parser() -> argparse.ArgumentParser:
     ):
         inner = verbs.add_parser(name, help=said).add_subparsers(metavar="VERB", required=True)
         for verb in those:
-            verb.add_to(inner).set_defaults(printer=_tell)
+            verb.add_to(inner).set_defaults(printer=_tell, **{"is_wrong": failed} if those is LAB else {})
     return parser
 
 
 def _tell(options: argparse.Namespace) -> int:
     """Print what a verb finds, bit by bit; the exit code is that of the worst."""
-    from .lab.command import failed
-
     options.found = options.verb.run(options)
     code = FINE
     for one in options.found if isinstance(options.found, Iterator) else [options.found]:
         print(one, flush=True)
-        is_wrong = not getattr(one, "ok", True) or failed(one)
-        code = max(code, getattr(one, "code", WRONG if is_wrong else FINE))
+        code = max(code, getattr(one, "code", WRONG if options.is_wrong(one) else FINE))
     return code
 
 
