@@ -297,7 +297,10 @@ class Assembly(Shown):
         for _, first, end, start, stop in matcher.get_opcodes():
             left = [(loop, texts) for texts, loops in theirs[first:end] for loop in loops]
             for now, texts in [(loop, texts) for texts, loops in mine[start:stop] for loop in loops]:
-                alike = [each for each in left if _alike(each[1], texts)]
+                # They have a line in common, or one line and its edit.
+                alike = [
+                    each for each in left if any(difflib.get_close_matches(one, texts, 1, _ALIKE) for one in each[1])
+                ]
                 # Of a loop of vectors and the one for what is left over, the former is what a loop is compared with.
                 # And of floats and doubles that a text is made for, the one of the same.
                 ranks = [
@@ -316,11 +319,6 @@ class Assembly(Shown):
             gone = Counter(str(loop) for loop, _ in left)
             rows += [f"  gone: {loop}" + f" ({many} such loops)" * (many > 1) for loop, many in gone.items()]
         return rows
-
-
-def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether two loops have a line in common, or one line and its edit."""
-    return any(difflib.get_close_matches(line, other, 1, _ALIKE) for line in one)
 
 
 def _texts(whole: Assembly, loop: Loop) -> tuple[str, ...]:
@@ -559,17 +557,13 @@ def _for_steps_of_one(one: Remark) -> Remark:
 _TAKES_TIME, _MUCH = re.compile(r"operator (?:new|delete)|c?free\b|\w*malloc|\w*calloc|mem(?:cpy|move|set)"), 0.03
 _WAITS = "waits"
 _ONCE = "Take it once, before the loop."
-#: Whether the machine code of the loops fits, and who then says something by the text; nothing where that shows nothing.
-_Fits = Callable[[Sequence[Loop]], bool]
+#: Who says something by the text; nothing where that shows nothing.
 _Says = Callable[[Remark, str], Remark | None]
 
 
-def _some(*shown: str) -> _Fits:
-    return lambda loops: any(getattr(loop, has) for loop in loops for has in shown)
-
-
-def _none(*shown: str) -> _Fits:
-    return lambda loops: not any(getattr(loop, has) for loop in loops for has in shown)
+def _shows(loops: Sequence[Loop], *what: str) -> bool:
+    """Tell whether the machine code of one of some loops shows one of some things."""
+    return any(getattr(loop, has) for loop in loops for has in what)
 
 
 def _because(why: Why) -> _Says:
@@ -594,23 +588,24 @@ _SHOWN: Mapping[str, _Says] = {
     "strides": _far,
     "writes_one_place": because_of_one_place,
 }
-_ALL, _ANY = (*Why,), _none()
+_ALL, _ANY = (*Why,), ""
 _ON, _FLOW = (Why.CARRIED, Why.SUM), (Why.BRANCHES, Why.UNCOUNTED, Why.UNCLEAR_PLACES)
-#: Why a compiler has made no vectors, as far as it says, what the machine code shows, and what is said of both by the text.
-_CASES: tuple[tuple[tuple[Why, ...], _Fits, _Says], ...] = (
+#: Why a compiler has made no vectors, as far as it says, what the machine code shows, or after `not` nothing of which it shows, and
+#: what is said of both by the text.
+_CASES: tuple[tuple[tuple[Why, ...], str, _Says], ...] = (
     # Where the text shows that another loop leads to neighbours, that comes first: it changes all else.
     (_ALL, _ANY, lambda one, text: told if (told := _far(one, text)).help else None),
     (_ALL, _ANY, _where_new(because_of_bits)),
     (_ALL, _ANY, lambda one, text: one if one.help == Why.SHARED_PLACE.help else None),
-    *((_ON, _some(has), _SHOWN[has]) for has in ("is_atomic", "strides", "divides")),
+    *((_ON, has, _SHOWN[has]) for has in ("is_atomic", "strides", "divides")),
     (_ON, _ANY, because_of_order),
     ((Why.MAY_NEED,), _ANY, because_of_memory),
     # The machine code may show more: a square root branches, too, to a call for negative numbers.
     (_FLOW, _ANY, _where_new(because_of_branches)),
-    (_FLOW, _none("has_sqrt", *_SHOWN), because_of_branches),
-    ((Why.FAR,), _none("strides"), _because(Why.UNCLEAR_PLACES)),
-    (_ALL, _some("has_sqrt"), because_of_sqrt),
-    *((_ALL, _some(has), says) for has, says in _SHOWN.items()),
+    (_FLOW, " ".join(("not has_sqrt", *_SHOWN)), because_of_branches),
+    ((Why.FAR,), "not strides", _because(Why.UNCLEAR_PLACES)),
+    (_ALL, "has_sqrt", because_of_sqrt),
+    *((_ALL, has, says) for has, says in _SHOWN.items()),
     ((Why.COMPUTED,), _ANY, because_of_memory),
     ((Why.UNCLEAR,), _ANY, lambda one, text: one.because(Why.ATOMIC) if "std::atomic" in text else None),
 )
@@ -631,8 +626,11 @@ def _explained(one: Remark, of: Assembly) -> Remark:
         added = because_of_order(one.because(Why.SUM), of.text)
         one = added if added.help.startswith("Where the order does not matter, `") else one
     one, loops = because_of_shared_places(one, of.text), _loops_in(of, _lines_of(one, of.text))
-    fits = (says for whys, fit, says in _CASES if (whys is _ALL or one.how in whys) and fit(loops))
-    return next((told for says in fits if (told := says(one, of.text))), one)
+    for whys, what, says in _CASES:
+        fits = not what or _shows(loops, *what.removeprefix("not ").split()) != what.startswith("not ")
+        if fits and (whys is _ALL or one.how in whys) and (told := says(one, of.text)):
+            return told
+    return one
 
 
 def _of_vectors(one: Remark, of: Assembly) -> Remark:
@@ -646,9 +644,9 @@ def _of_vectors(one: Remark, of: Assembly) -> Remark:
     if any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
         help = because_of_order(one, of.text).help or Why.IN_ORDER.help
         return replace(one, how=f"{one.how}{BUT}the sum: {Why.IN_ORDER}", help=help)
-    if not _some("strides")(loops) or _some("is_wide")(loops):
+    if not _shows(loops, "strides") or _shows(loops, "is_wide"):
         return one
-    picks = _some("picks")(loops)
+    picks = _shows(loops, "picks")
     return nearer(replace(one, how=f"{one.how}{BUT}{Why.FAR}") if picks else _for_steps_of_one(one), of.text)
 
 

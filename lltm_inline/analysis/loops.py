@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,14 +107,29 @@ class Instruction:
         words = self.text.split()
         return next((word for word in words if word not in _PREFIXES and not word.startswith("@")), words[0])
 
+    @cached_property
+    def operands(self) -> str:
+        """What stands behind its name."""
+        return self.text.partition(self.name)[2].strip()
+
+    @property
+    def places(self) -> list[set[str]]:
+        """The registers of each address that it reads or writes; on x86."""
+        return list(map(_registers, re.findall(r"PTR \[(.+?)\]", self.text)))
+
 
 _PREFIXES = ("lock", "rep", "repz", "repnz", "bnd", "notrack", "data16", "cs", "ds", "es")
 
 
 def _written(one: Instruction) -> set[str]:
     """Name the registers that an instruction changes by its first operand."""
-    first = one.text.partition(one.name)[2].partition(",")[0]
+    first = one.operands.partition(",")[0]
     return set() if "[" in first or _KEEPS.fullmatch(one.name) else _registers(first)
+
+
+def _changed(one: Instruction) -> set[str]:
+    """Name all registers that an instruction changes."""
+    return _written(one).union(*(more for pattern, more in _CHANGES if pattern.fullmatch(one.name)))
 
 
 def _registers(text: str) -> set[str]:
@@ -246,28 +262,23 @@ class Loop:
                 # What is computed besides is no pointer that was read.
                 now |= dict.fromkeys(_written(one), (set[str](), False))
         come_from = {register: froms for register, (froms, _) in now.items()}
-        return any(
-            read and any(register in {each, *_reached(come_from, each)} for each in froms)
-            for register, (froms, read) in now.items()
-        )
+        return any(read and register in _reached(come_from, register) for register, (_, read) in now.items())
 
     @property
     def gathers(self) -> bool:
         """Whether it reads places that numbers give which it has just read, and not a pointer that it reads again; on x86."""
         known = dict.fromkeys(self._counters, _ITERATES)
         for one in self.instructions:
-            others, target = one.text.partition(one.name)[2].partition(",")[2], _written(one)
-            places = [_registers(place) for place in re.findall(r"PTR \[(.+?)\]", one.text)]
-            if _READ in {known.get(register) for place in places for register in place}:
+            if _READ in {known.get(register) for place in one.places for register in place}:
                 return True
-            read = _registers(others) if one.name.startswith(("mov", "lea")) else _registers(others) | target
+            read = _registers(one.operands.partition(",")[2])
+            read |= set() if one.name.startswith(("mov", "lea")) else _written(one)
             states = {known.get(register) for register in read}
             if _FETCHES.fullmatch(one.text):
                 said = _READ if _ITERATES in states and not read & {"sp", "bp"} else ""
             else:
                 said = next((state for state in (_READ, _ITERATES) if state in states), "")
-            changed = target.union(*(more for pattern, more in _CHANGES if pattern.fullmatch(one.name)))
-            known.update(dict.fromkeys(changed, said))
+            known.update(dict.fromkeys(_changed(one), said))
         # Vectors of places are read; clang++ counts them where it has strides.
         texts = [one.text for one in self.instructions]
         return any("gather" in text for text in texts) and any(map(_FETCHES_MANY.match, texts))
@@ -318,7 +329,10 @@ class Loop:
         """The registers of places that an iteration moves on, each with the register that says how far."""
         steps = (re.fullmatch(r"add +(\w+),(\w+)", one.text) for one in self.instructions)
         by = {(step[1], step[2]) for step in steps if step and _registers(step[1]) and _registers(step[2])}
-        changed, used = self._stored_and_changed[1], set[str]().union(*map(_registers, self._places()))
+        changed, used = (
+            self._stored_and_changed[1],
+            set[str]().union(*(at for one in self.instructions for at in one.places)),
+        )
         # What is written besides begins anew in each iteration: a place within a row, to which the row's own is added.
         anew = set[str]().union(*(_written(one) for one in self.instructions if one.name != "add"))
         found = {min(_registers(which)): min(_registers(step)) for which, step in by if not _registers(step) & changed}
@@ -342,11 +356,6 @@ class Loop:
         )
         return stores and any(place and not place & (changed | {"sp", "bp"}) for place in again)
 
-    def _places(self) -> Iterator[str]:
-        """Yield each address that it reads or writes, as it is written."""
-        for one in self.instructions:
-            yield from re.findall(r"PTR \[(.+?)\]", one.text)
-
     @property
     def writes_one_place(self) -> bool:
         """Whether each iteration writes to memory where the one before it has written, but for the stack; on x86."""
@@ -358,13 +367,10 @@ class Loop:
         """Return the registers of the address of each store, and those that an iteration changes."""
         stored, changed = list[set[str]](), set[str]()
         for one in self.instructions:
-            name, operands = one.name, one.text.partition(one.name)[2].strip()
-            place = _OPERAND.match(operands)
-            if place and _STORES.fullmatch(name):
+            place = _OPERAND.match(one.operands)
+            if place and _STORES.fullmatch(one.name):
                 stored.append(_registers(place[1]))
-            elif not place and not _KEEPS.fullmatch(name):
-                changed |= _registers(operands.partition(",")[0])
-            changed = changed.union(*(more for pattern, more in _CHANGES if pattern.fullmatch(name)))
+            changed |= _changed(one)
         return stored, changed
 
     @property
@@ -423,37 +429,31 @@ def _innermost(part: Iterable[int], ways: Sequence[tuple[int, ...]]) -> Iterator
 
 
 def _knots(part: Iterable[int], ways: Sequence[tuple[int, ...]]) -> list[list[int]]:
-    """Find the sets of instructions each of which can be reached from each (Tarjan's algorithm, without recursion)."""
-    inside, order, low = set(part), dict[int, int](), dict[int, int]()
-    stack, on_stack, found = list[int](), set[int](), list[list[int]]()
+    """Find the sets of instructions each of which can be reached from each (Kosaraju's algorithm, without recursion)."""
+    inside, order, seen, back = set(part), list[int](), set[int](), defaultdict[int, list[int]](list)
     for root in sorted(inside):
-        work = [(root, iter(ways[root]))] if root not in order else []
+        work = [(root, False)]
         while work:
-            node, rest = work[-1]
-            if node not in order:
-                order[node] = low[node] = len(order)
-                stack.append(node)
-                on_stack.add(node)
-            for to in rest:
-                if to not in inside:
-                    continue
-                if to not in order:
-                    work.append((to, iter(ways[to])))
-                    break
-                if to in on_stack:
-                    low[node] = min(low[node], order[to])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == order[node]:
-                    knot = [stack.pop()]
-                    while knot[-1] != node:
-                        knot.append(stack.pop())
-                    on_stack.difference_update(knot)
-                    if len(knot) > 1 or node in ways[node]:
-                        found.append(sorted(knot))
-    return found
+            node, is_done = work.pop()
+            if is_done:
+                order.append(node)
+            elif node not in seen:
+                seen.add(node)
+                ahead = [to for to in reversed(ways[node]) if to in inside]
+                work += [(node, True), *((to, False) for to in ahead)]
+                for to in ahead:
+                    back[to].append(node)
+    found = list[list[int]]()
+    for root in reversed(order):
+        knot, left = set[int](), [root]
+        while left:
+            if (node := left.pop()) in seen:
+                seen.remove(node)
+                knot.add(node)
+                left += back[node]
+        if len(knot) > 1 or root in ways[root]:
+            found.append(sorted(knot))
+    return found[::-1]
 
 
 def called(one: Instruction) -> str:
@@ -461,9 +461,7 @@ def called(one: Instruction) -> str:
     if not CALL.match(one.name):
         return ""
     target = _TARGET.search(one.text)
-    return (
-        (target[2] or "").removesuffix("@plt") or "a function by its address" if target else "a function by its address"
-    )
+    return (target and (target[2] or "").removesuffix("@plt")) or "a function by its address"
 
 
 def _widths(instructions: Sequence[Instruction]) -> dict[str, int]:

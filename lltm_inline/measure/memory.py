@@ -25,7 +25,7 @@ from ..checking.report import OUTPUT_LINES
 from ..compiling.compiler import Build
 from ..errors import CheckError
 from ..model.outcomes import noting
-from ..model.registry import Kernel, Op, registry
+from ..model.registry import Kernel, registry
 from ..run.built import build_helper
 from ..run.cases.case import size_text
 from ..run.executor import Task, echo, prepare
@@ -131,41 +131,23 @@ class Measurement(Task):
         functions = load_all(self.built)
         rows = []
         for size in self.sizes:
-            place = _Place(functions[0].op, size, self.depth, self.dtype, functions[0].device, self.meter)
-            stack = place.prepare(functions)
+            where = size_text(functions[0].op, size) + (f", {self.depth} layers" if self.depth > 1 else "")
+            stack = self._stack(functions, size, where)
             for function in functions:
-                label = function.kernel.label
-                say(f"measuring {label} at {place.where}")
-                rows.append(place.measure(function, stack))
-                say(f"measured {label} at {place.where}", 1)
+                say(f"measuring {function.kernel.label} at {where}")
+                rows.append(self._row(function, stack, size, where))
+                say(f"measured {function.kernel.label} at {where}", 1)
         return tuple(rows)
 
-
-@dataclass(frozen=True)
-class _Place:
-    """One size at which kernels are measured."""
-
-    op: Op
-    size: tuple[int, ...]
-    depth: int
-    dtype: torch.dtype
-    device: str
-    meter: Build | None
-
-    @property
-    def where(self) -> str:
-        """The size in words."""
-        return size_text(self.op, self.size) + (f", {self.depth} layers" if self.depth > 1 else "")
-
-    def prepare(self, functions: Sequence[Function]) -> Stack:
+    def _stack(self, functions: Sequence[Function], size: tuple[int, ...], where: str) -> Stack:
         """Compare every kernel with the reference, and make what the measurement needs."""
-        ring = Ring(self.op, self.size, dtype=self.dtype, device=self.device)
-        auditor = Auditor(self.op, ring, self.where, gradients=True, done="measured")
+        op, device = functions[0].op, functions[0].device
+        auditor = Auditor(op, Ring(op, size, dtype=self.dtype, device=device), where, gradients=True, done="measured")
         for function in functions:
             auditor.before(function.kernel.label, function, times=1)
-        return Stack(self.op, self.size, self.depth, dtype=self.dtype, device=self.device)
+        return Stack(op, size, self.depth, dtype=self.dtype, device=device)
 
-    def measure(self, function: Function, stack: Stack) -> MemoryRow:
+    def _row(self, function: Function, stack: Stack, size: tuple[int, ...], where: str) -> MemoryRow:
         """Run forward and backward once for warming up, then once under the meter.
 
         Raises:
@@ -173,9 +155,9 @@ class _Place:
         """
         label = function.kernel.label
         try:
-            with steps.step("benchmark", label, lambda: (self.where, ())):
+            with steps.step("benchmark", label, lambda: (where, ())):
                 stack.backward(stack.outputs(function))
-                with no_collection(), Meter(self.device, self.meter) as meter:
+                with no_collection(), Meter(function.device, self.meter) as meter:
                     outputs = stack.outputs(function)
                     held, own = meter.now, _bytes_of(outputs, stack)
                     gradients = stack.backward(outputs)
@@ -183,8 +165,8 @@ class _Place:
                     del outputs, gradients
                     left = meter.now
         except Exception as error:
-            raise CheckError(f"'{label}' failed at {self.where}: {error}\nIt was not measured.") from error
-        columns = machine.columns(function, self.size, self.dtype)
+            raise CheckError(f"'{label}' failed at {where}: {error}\nIt was not measured.") from error
+        columns = machine.columns(function, size, self.dtype)
         return MemoryRow(**columns, depth=self.depth, held=held, outputs=own, peak=peak, left=left)
 
 
