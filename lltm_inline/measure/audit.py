@@ -164,9 +164,10 @@ class Auditor:
             tolerance = _TOLERANCE.get(dtype, Tolerance(0.0, 0.0))
             if dtype in self._op.tolerances:
                 tolerance = Tolerance(*self._op.tolerances[dtype])
-            found = compare(
-                name, one, _wide(right), right.dtype, tolerance, self._op.parts.get(name.removeprefix("d_"), ())
-            )
+            wide, parts = right.detach().cpu(), self._op.parts.get(name.removeprefix("d_"), ())
+            if right.is_floating_point() or right.is_complex():  # it is compared in double precision
+                wide = wide.to(torch.promote_types(right.dtype, torch.float64))
+            found = compare(name, one, wide, right.dtype, tolerance, parts)
             if found is not None:
                 raise CheckError(f"'{label}' {found.text} at {self.where}. {when or self._refusal}")
 
@@ -178,10 +179,3 @@ def _copy(item: Any) -> Any:
 def _filled(gradients: Sequence[Any], one: InputSet) -> list[Any]:
     """Put zeros where autograd gave nothing: both mean that the input has no influence."""
     return [torch.zeros_like(item) if grad is None else grad for grad, item in zip(gradients, one.wanted, strict=True)]
-
-
-def _wide(want: torch.Tensor) -> torch.Tensor:
-    """Bring a result of the reference to double precision, where it is compared."""
-    if want.is_complex():
-        return want.detach().cpu().to(torch.complex128)
-    return want.detach().cpu().to(torch.float64) if want.is_floating_point() else want.cpu()

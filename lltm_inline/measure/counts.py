@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
@@ -208,7 +209,7 @@ class _Counter:
                 **{name: tuple(launch[name]) for name in ("grid", "block")},
             }
             none = {"array": "", "width": 0, "transactions": 0, "least": 0}
-            blocks, threads = (_product(launch[name]) for name in ("grid", "block"))
+            blocks, threads = (math.prod(launch[name]) for name in ("grid", "block"))
             rows.append(
                 here
                 | none
@@ -223,11 +224,6 @@ class _Counter:
                 at = {"line": own[-1] if own else 0, "requests": site.pop("times"), "calls": None}
                 rows.append(here | site | at)
         return _merged(rows)
-
-
-def _product(sizes: Sequence[int]) -> int:
-    x, y, z = sizes
-    return x * y * z
 
 
 def _merged(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -96,7 +96,9 @@ class Ring:
         """
         with torch.no_grad():
             while len(self._sets) < count:
-                self._sets.append(self._new_set())
+                inputs = tuple(each(item, torch.clone) for item in self._pool[0])
+                wanted = tuple(inputs[index].requires_grad_() for index in self._where)
+                self._sets.append(InputSet(inputs, wanted, tuple(map(torch.clone, self._grads[0]))))
             for number, one in enumerate(self._sets[:count]):
                 source = (number + self._scale.randrange(_POOL)) % _POOL
                 for target, origin in zip(one.inputs, self._pool[source], strict=True):
@@ -108,11 +110,6 @@ class Ring:
     def describe(self) -> list[str]:
         """Describe the inputs: `weights (384, 160) float32`."""
         return steps.describe(self._op, self._pool[0])
-
-    def _new_set(self) -> InputSet:
-        inputs = tuple(each(item, torch.clone) for item in self._pool[0])
-        wanted = tuple(inputs[index].requires_grad_() for index in self._where)
-        return InputSet(inputs, wanted, tuple(grad.clone() for grad in self._grads[0]))
 
     def _renew(self, target: Any, origin: Any) -> None:
         if differentiable(target):
@@ -229,9 +226,14 @@ class Stack:
             pairs = list(zip(op.signature.inputs, inputs, strict=True))
             self.wanted += [item.requires_grad_() for argument, item in pairs[bool(number) :] if argument.name in names]
             self.layers.append(tuple(inputs) if number == 0 else (None, *inputs[1:]))
-        if depth > 1:
-            _same_dtype(op, self.layers[0])
         with torch.no_grad():
+            first = self.layers[0][0]
+            fed = op.run_reference(*self.layers[0])[0] if depth > 1 else first
+            if fed.dtype != first.dtype:
+                output, argument = op.signature.outputs[0].name, op.signature.inputs[0].name
+                raise InputError(
+                    f"op {op.name!r} cannot be stacked: {output} is {dtype_name(fed.dtype)}, {argument} is {dtype_name(first.dtype)}"
+                )
             outputs = self.outputs(op.run_reference)
             self.differentiable = [index for index, output in enumerate(outputs) if differentiable(output)]
             self.gradients = [torch.randn_like(outputs[index]) for index in self.differentiable]
@@ -251,13 +253,3 @@ class Stack:
             return ()
         chosen = [outputs[index] for index in self.differentiable]
         return torch.autograd.grad(chosen, self.wanted, self.gradients, allow_unused=True)
-
-
-def _same_dtype(op: Op, inputs: Sequence[Any]) -> None:
-    with torch.no_grad():
-        output = op.run_reference(*inputs)[0]
-    if output.dtype != inputs[0].dtype:
-        found, want = (str(item.dtype).removeprefix("torch.") for item in (output, inputs[0]))
-        raise InputError(
-            f"op {op.name!r} cannot be stacked: {op.signature.outputs[0].name} is {found}, {op.signature.inputs[0].name} is {want}"
-        )

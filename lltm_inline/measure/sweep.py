@@ -93,7 +93,10 @@ def sweep(
     at = choose_sizes(op, None if size is None else [size])[0]
     possible = possible_directions(op, wanted, at, dtype, setting.device)
     plan = Plan((at,), base.label, possible[-1:], dtype, seconds, rounds)
-    kernels = _kernels_of(base, values)
+    tried = [dict(zip(values, combination, strict=True)) for combination in itertools.product(*values.values())]
+    for one in tried:  # what is looked at here does not count as a revision yet: one of them may be no param
+        replace(base, params={**base.params, **one})
+    kernels = [base.replace(params=one) for one in tried]
     total = 1 + len(kernels) + _TICKS + _CONFIRM_TICKS
     with showing(f"sweep of {base.label}", setting.progress, total) as show, registry.no_notes():
         setting = replace(setting, progress=False)
@@ -116,8 +119,8 @@ def sweep(
         confirmed = _confirm(first, timed, plan, setting, show)
     rows = {row.kernel: row for row in first.rows}
     points = tuple(
-        Point(dict(zip(values, combination, strict=True)), one.label, rows.get(one.label), problems.get(one.label, ""))
-        for combination, one in zip(itertools.product(*values.values()), kernels, strict=True)
+        Point(chosen, one.label, rows.get(one.label), problems.get(one.label, ""))
+        for chosen, one in zip(tried, kernels, strict=True)
     )
     return Sweep(base.label, dict(base.params), values, points, rows[base.label], confirmed)
 
@@ -147,18 +150,6 @@ def _values_of(kernel: Kernel, params: Any) -> dict[str, tuple[int | float, ...]
     if count > MOST_POINTS:
         raise InputError(f"params makes more than {MOST_POINTS} points: try fewer values, then others near the best")
     return values
-
-
-def _kernels_of(base: Kernel, values: Mapping[str, Sequence[int | float]]) -> list[Kernel]:
-    """Make a revision for each combination; none if one of them cannot be a param.
-
-    Raises:
-        DefinitionError: one of them cannot.
-    """
-    chosen = [dict(zip(values, combination, strict=True)) for combination in itertools.product(*values.values())]
-    for params in chosen:  # what is looked at here does not count as a revision yet
-        replace(base, params={**base.params, **params})
-    return [base.replace(params=params) for params in chosen]
 
 
 def _build(

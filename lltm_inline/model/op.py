@@ -34,8 +34,7 @@ _ANY_SIZE = 7
 #: How many tensors a list gets that is drawn.
 MEMBERS = 3
 _TYPE = r"[A-Za-z]+(?:\([a-z]!\))?(?:\[\w*\])?\??"
-_ARGUMENT = re.compile(rf"({_TYPE})\s+([A-Za-z](?:\w*[A-Za-z0-9])?)(?:\s*=\s*(\S.*))?\Z", re.ASCII)
-_RESULT = re.compile(rf"({_TYPE})(?:\s+([A-Za-z](?:\w*[A-Za-z0-9])?))?\Z", re.ASCII)
+_ARGUMENT = re.compile(rf"({_TYPE})(?:\s+([A-Za-z](?:\w*[A-Za-z0-9])?)(?:\s*=\s*(\S.*))?)?\Z", re.ASCII)
 _TENSOR = re.compile(r"Tensor(?:\(([a-z]!)\))?(?:\[(\w+)\](\??)|(\??)|(\[\]))\Z")
 _SCHEMA = re.compile(r"(?:[A-Za-z]\w*)?\((.*)\)\s*->\s*(?:\((.*)\)|(\S.*))\Z", re.DOTALL)
 _INTEGER = r"[+-]?(?:0|[1-9]\d{0,17})"
@@ -126,8 +125,10 @@ class Schema:
         match = _SCHEMA.match(text.strip()) if isinstance(text, str) else None
         if match is None:
             raise DefinitionError(f"{what} does not read as '(Tensor x, float c) -> Tensor y'")
-        inputs = cls._arguments(match[1], what)
-        outputs = cls._outputs(match[2] if match[2] is not None else match[3], what)
+        inputs = tuple(cls._argument(part, what) for part in _parts(match[1]))
+        results = _parts(match[2] if match[2] is not None else match[3])
+        numbers = map(str, range(len(results))) if len(results) > 1 else [""]
+        outputs = tuple(cls._result(part, number, what) for part, number in zip(results, numbers, strict=False))
         names = [argument.name for argument in inputs + outputs]
         if len(set(names)) < len(names):
             raise DefinitionError(f"{what} uses a name twice")
@@ -147,35 +148,24 @@ class Schema:
         return made
 
     @classmethod
-    def _arguments(cls, text: str, schema: str) -> tuple[Argument, ...]:
-        arguments = []
-        for part in _parts(text):
-            match = _ARGUMENT.match(part)
-            if match is None:
-                if part == "*":
-                    raise DefinitionError(f"{schema}: leave out '*': arguments are given by position or by name")
-                raise DefinitionError(f"{schema}: {shown(part)} is not a type ({_KINDS}) and a name")
-            arguments.append(cls._argument(match[1], match[2], match[3], schema))
-        return tuple(arguments)
+    def _argument(cls, part: str, schema: str) -> Argument:
+        match = _ARGUMENT.match(part)
+        if part == "*":
+            raise DefinitionError(f"{schema}: leave out '*': arguments are given by position or by name")
+        if match is None or not match[2]:
+            raise DefinitionError(f"{schema}: {shown(part)} is not a type ({_KINDS}) and a name")
+        return cls._made(match[1], match[2], match[3], schema)
 
     @classmethod
-    def _outputs(cls, text: str, schema: str) -> tuple[Argument, ...]:
-        parts = _parts(text)
-        outputs = []
-        for place, part in enumerate(parts):
-            match = _RESULT.match(part)
-            output = match and cls._argument(
-                match[1], match[2] or f"output{place if len(parts) > 1 else ''}", None, schema
-            )
-            if not output or output.type not in RESULTS:
-                raise DefinitionError(
-                    f"{schema}: {shown(part)} is no result. An op returns {', '.join(RESULTS)}, or ()"
-                )
-            outputs.append(output)
-        return tuple(outputs)
+    def _result(cls, part: str, number: str, schema: str) -> Argument:
+        match = _ARGUMENT.match(part)
+        output = match and not match[3] and cls._made(match[1], match[2] or f"output{number}", None, schema)
+        if not output or output.type not in RESULTS:
+            raise DefinitionError(f"{schema}: {shown(part)} is no result. An op returns {', '.join(RESULTS)}, or ()")
+        return output
 
     @staticmethod
-    def _argument(type_: str, name: str, default: str | None, schema: str) -> Argument:
+    def _made(type_: str, name: str, default: str | None, schema: str) -> Argument:
         """Make an argument of its parts."""
         tensor = _TENSOR.match(type_)
         if tensor is None and type_ not in _PLAIN:
@@ -186,13 +176,12 @@ class Schema:
             raise DefinitionError(f"{schema}: {shown(default)} is no default of a {type_}")
         if tensor is None:
             return Argument(name, type_, default)
-        if tensor[5]:
-            return Argument(name, LIST, default, "", tensor[1] or "")
         if tensor[2] and tensor[2] not in DTYPES:
             raise DefinitionError(
                 f"{schema}: {shown(type_)} has no dtype of torch.{did_you_mean(tensor[2], DTYPES)} Dtypes: {', '.join(DTYPES)}"
             )
-        return Argument(name, f"Tensor{tensor[3] or tensor[4] or ''}", default, tensor[2] or "", tensor[1] or "")
+        kind = f"Tensor{tensor[3] or tensor[4] or tensor[5] or ''}"
+        return Argument(name, kind, default, tensor[2] or "", tensor[1] or "")
 
     @property
     def tensors(self) -> tuple[Argument, ...]:
