@@ -16,6 +16,7 @@ from typing import Any
 
 import lltm_inline as li
 
+from .base.above import aligned
 from .base.arguments import did_you_mean, first_line
 from .base.command_line import as_typed, in_options
 from .base.packages import environment_command
@@ -160,9 +161,7 @@ def _list(options: argparse.Namespace) -> int:
     for op in li.registry.ops.values() if options.op is None else [options.verb.run(options)]:
         print(f"{op.name}: {first_line(op.doc)}")
         kernels = [kernel for kernel in li.registry.values() if kernel.op == op.name]
-        width = max(len(kernel.label) for kernel in kernels)
-        for kernel in kernels:
-            print(f"  {kernel.label:<{width}}  {first_line(kernel.doc)}".rstrip())
+        print(*aligned([(f"  {kernel.label}", first_line(kernel.doc)) for kernel in kernels]), sep="\n")
     return FINE
 
 
@@ -221,11 +220,8 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _cache_show(_: argparse.Namespace) -> str:
-    entries = cache.entries()
-    lines = [
-        f"{entry.key:<24}  {entry.bytes / _MIB:8.1f} MiB  used {_ago(entry.age_s):>12}  {entry.what}"
-        for entry in entries
-    ]
+    entries, form = cache.entries(), "{0.key:<24}  {1:8.1f} MiB  used {2:>12}  {0.what}"
+    lines = [form.format(entry, entry.bytes / _MIB, _ago(entry.age_s)) for entry in entries]
     return "\n".join([*lines, f"{_sum(entries)} in {cache.cache_dir()}"])
 
 

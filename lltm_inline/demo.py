@@ -9,6 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
+from .base.above import aligned
 from .base.packages import environment_command
 
 
@@ -106,10 +107,8 @@ def run(options: Namespace, console: Console) -> Timings:
     timings = _benchmark(options, console)
     _save(timings, options, console)
     _title(console, "What to try next")
-    steps = next_steps()
-    width = max(map(len, steps))
-    for command, what in steps.items():
-        console.print(f"  {command:<{width}}    {what}", markup=False, soft_wrap=True)
+    steps = aligned([(f"  {command}", f"  {what}") for command, what in next_steps().items()])
+    console.print("\n".join(steps), markup=False, soft_wrap=True)
     console.print(f"\nAll of it took {time.perf_counter() - started:.0f} s.")
     return timings
 

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from .base.above import Shown
+from .base.above import Shown, aligned
 from .base.arguments import plural, shown
 from .base.packages import OF_LABS, OF_WORKERS, environment_command, install_command, missing_of, pip_command
 from .base.processors import processors
@@ -79,14 +79,11 @@ class Diagnosis(Shown):
         raise UnknownPartError(f"doctor looked at no {shown(what)}; it looked at {known}")
 
     def __str__(self) -> str:
-        width = max((len(finding.what) for finding in self.findings), default=0)
-        lines = [self.headline]
-        for finding in self.findings:
-            state = finding.state.upper() if finding.state == "missing" else finding.state
-            lines.append(f"  {state:<8}  {finding.what:<{width}}  {finding.detail}")
-            if finding.cure:
-                lines.append(f"  {'':<8}  {'':<{width}}  -> {finding.cure}")
-        return "\n".join(lines)
+        rows = []
+        for one in self.findings:
+            rows.append((f"  {one.state.upper() if one.state == 'missing' else one.state:<8}", one.what, one.detail))
+            rows += [("", "", f"-> {one.cure}")] * bool(one.cure)
+        return "\n".join([self.headline, *aligned(rows)])
 
     __repr__ = __str__
 

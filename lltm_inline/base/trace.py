@@ -50,7 +50,8 @@ def lines_of(error: BaseException) -> list[str]:
         return list(table.structured_traceback(type(error), error, error.__traceback__))
     frames = [] if getattr(table, "mode", "") == "Minimal" else traceback.extract_tb(error.__traceback__)
     notes = [note for note in map(_noted, getattr(error, "__notes__", ())) if note]
-    parts = [*(f"{_frame(frame, shell)}\n" for frame in frames if _is_users(frame)), _message(error), *notes]
+    own = [one for one in frames if _is_of_user(one.filename) and not _MAGIC.match((one.line or "").strip())]
+    parts = [*(f"{_frame(frame, shell)}\n" for frame in own), _message(error), *notes]
     plain = str(getattr(shell, "colors", "")).lower() == "nocolor"
     return [_COLOUR.sub("", part) for part in parts] if plain else parts
 
@@ -58,10 +59,6 @@ def lines_of(error: BaseException) -> list[str]:
 def shorten(error: BaseException) -> None:
     """Let IPython show an error that is not ours, such as what a kernel raised, as it shows ours."""
     error.__dict__["_render_traceback_"] = partial(lines_of, error)  # a lambda could not be pickled
-
-
-def _is_users(frame: traceback.FrameSummary) -> bool:
-    return not _MAGIC.match((frame.line or "").strip()) and _is_of_user(frame.filename)
 
 
 def _is_of_user(path: str) -> bool:
@@ -100,12 +97,9 @@ def _noted(note: str) -> str:
         return note
     blocks = re.split(r"^(?=  File )", note, flags=re.MULTILINE)[1:]
     own = [block for block in blocks if (at := _PLACE.match(block)) and _is_of_user(at[1])]
-    return "".join([WORKER_NOTE, *(line for block in own for line in _indented(block))]).rstrip() if own else ""
-
-
-def _indented(block: str) -> list[str]:
-    """Keep what belongs to a frame: behind the last one stands the message, which is told already."""
-    return [line for line in block.splitlines(keepends=True) if line.startswith("  ")]
+    # Behind the last frame stands the message, which is told already.
+    lines = [line for block in own for line in block.splitlines(keepends=True) if line.startswith("  ")]
+    return "".join([WORKER_NOTE, *lines]).rstrip() if own else ""
 
 
 def _message(error: BaseException) -> str:

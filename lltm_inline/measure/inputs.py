@@ -228,8 +228,7 @@ class Stack:
             self.layers.append(tuple(inputs) if number == 0 else (None, *inputs[1:]))
         with torch.no_grad():
             first = self.layers[0][0]
-            fed = op.run_reference(*self.layers[0])[0] if depth > 1 else first
-            if fed.dtype != first.dtype:
+            if depth > 1 and (fed := op.run_reference(*self.layers[0])[0]).dtype != first.dtype:
                 output, argument = op.signature.outputs[0].name, op.signature.inputs[0].name
                 raise InputError(
                     f"op {op.name!r} cannot be stacked: {output} is {dtype_name(fed.dtype)}, {argument} is {dtype_name(first.dtype)}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from ..base.above import Shown, above
+from ..base.above import Shown, above, aligned
 from ..base.arguments import did_you_mean, first_line, nearest, offer, refusal, shown
 from ..errors import DefinitionError, DuplicateKernelError, InputError, UnknownKernelError
 from .kernel import BINDINGS, Kernel, revise, revisions
@@ -401,11 +401,8 @@ class Registry(Mapping[str, Kernel], Shown):
         return len(self._current)
 
     def __str__(self) -> str:
-        if not self._current:
-            return "registry: empty"
         rows = [(kernel.label, first_line(kernel.doc)) for kernel in self._current.values()]
-        width = max(len(label) for label, _ in rows)
-        return "\n".join(f"{label:<{width}}  {what}".rstrip() for label, what in rows)
+        return "\n".join(aligned(rows)) or "registry: empty"
 
     def __repr__(self) -> str:
         return str(self)

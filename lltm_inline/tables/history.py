@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from ..base.arguments import plural
 from ..model.registry import History, diff, registry
-from .table import aligned
 from .timings import Row, Timings
 from .words import outcome, sentence, spread_text
 
