@@ -107,13 +107,10 @@ class Verb:
     @property
     def takes(self) -> str:
         """What stands behind it in a magic: names and switches."""
-        names = [each.takes.replace("OP/VARIANT", "KERNEL") for each in self.words]
-        needed = [each.needed for each in self.words]
-        switches = [each.name for each in self.known.values() if not each.takes]
-        return " ".join(
-            [*(name if must else f"[{name}]" for name, must in zip(names, needed, strict=True)),
-             *(each.usage for each in self.known.values() if each.needed), *(f"[{name}]" for name in switches)]
-        )  # fmt: skip
+        words = [each.takes if each.needed else f"[{each.takes}]" for each in self.words]
+        needed = [each.usage for each in self.known.values() if each.needed]
+        switches = [f"[{each.name}]" for each in self.known.values() if not each.takes]
+        return " ".join((" ".join(words).replace("OP/VARIANT", "KERNEL"), *needed, *switches)).strip()
 
     @property
     def known(self) -> dict[str, Option]:

@@ -315,11 +315,8 @@ class Op(Shown):
             raise DefinitionError(f"op name {shown(self.name)} is not a lower-case identifier like 'lltm'")
         self._check_types()
         signature = self.signature
-        tensors = {
-            argument.name
-            for argument in (*signature.inputs, *signature.outputs)
-            if argument.is_tensor or argument.is_list
-        }
+        every = (*signature.inputs, *signature.outputs)
+        tensors = {argument.name for argument in every if argument.is_tensor or argument.is_list}
         same = {
             output.name: argument.name
             for output in signature.outputs
@@ -388,14 +385,9 @@ class Op(Shown):
         signature = self.signature
         for name in self.differentiable if not isinstance(self.differentiable, bool) else ():
             argument = next((argument for argument in signature.tensors if argument.name == name), None)
-            if argument is None or argument.alias or not self._is_real(argument):
-                why = (
-                    "is no tensor input"
-                    if argument is None
-                    else "is changed in place"
-                    if argument.alias
-                    else "holds no real numbers"
-                )
+            why = "is no tensor input" if argument is None else "is changed in place" * bool(argument.alias)
+            if argument is None or why or not self._is_real(argument):
+                why = why or "holds no real numbers"
                 raise DefinitionError(f"op {self.name!r}: differentiable names {name!r}, which {why}")
         if signature.changed and self.gradients:
             raise DefinitionError(
@@ -498,14 +490,13 @@ class Op(Shown):
     @cached_property
     def shape_of(self) -> dict[str, Shape]:
         inputs = {argument.name for argument in self.signature.inputs}
-        return {name: self._shape(name, text, name not in inputs) for name, text in self.shapes.items()}
-
-    def _shape(self, name: str, text: Any, of_output: bool) -> Shape:
-        """Read one shape; an error names the tensor."""
-        try:
-            return Shape.parse(text, of_output=of_output or text == UNTOLD)
-        except DefinitionError as error:
-            raise DefinitionError(f"op {self.name!r}, shape of {name!r}: {error}") from None
+        found = {}
+        for name, text in self.shapes.items():
+            try:
+                found[name] = Shape.parse(text, of_output=name not in inputs or text == UNTOLD)
+            except DefinitionError as error:
+                raise DefinitionError(f"op {self.name!r}, shape of {name!r}: {error}") from None
+        return found
 
     def shape_text(self, name: str) -> str:
         """Return the shape of a tensor as it was written, `B F`; of a number, nothing."""
@@ -539,14 +530,8 @@ class Op(Shown):
     def untold(self) -> str:
         """What of the results nobody knows before a call, in words; empty where all of it is known."""
         named = ((output.name, self.shape_of.get(output.name)) for output in self.signature.outputs)
-        return next(
-            (
-                name if shape is None else f"the shape of {name}"
-                for name, shape in named
-                if shape is None or shape.untold
-            ),
-            "",
-        )
+        unknown = [(name, shape) for name, shape in named if shape is None or shape.untold]
+        return next((name if shape is None else f"the shape of {name}" for name, shape in unknown), "")
 
     def extents(self, size: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the shapes of all tensors at a size, those that follow from the size alone."""
@@ -625,10 +610,8 @@ class Op(Shown):
                 raise DefinitionError(
                     f"{what} {argument.name} of {value.dtype} at {where}, want torch.{argument.dtype}"
                 )
-            if argument.name in self.any_rank:
-                continue
             want = self.shape_of[argument.name]
-            if tuple(value.shape) != want(sizes):
+            if not want.any_rank and tuple(value.shape) != want(sizes):
                 raise DefinitionError(
                     f"{what} {argument.name} of shape {tuple(value.shape)} at {where}, want {want} = {want(sizes)}"
                 )

@@ -126,7 +126,8 @@ class Registry(Mapping[str, Kernel], Shown):
         before = self._ops.get(op.name)
         if before == op:
             return
-        execution = _execution_of(op)
+        # Another object each time that the module of an op's reference is executed; None where there is none.
+        execution = getattr(sys.modules.get(_module_of(op)), "__spec__", None)
         if before is None or before is self._adopted.get(op.name):
             # An op that was adopted came without its module, which says now what the caller's process has said already.
             op = before or op
@@ -433,11 +434,6 @@ def _is_of_a_cell(op: Op) -> bool:
 
 def _module_of(op: Op) -> str:
     return getattr(op.reference, "__module__", None) or ""
-
-
-def _execution_of(op: Op) -> Any:
-    """Return what is another object each time that the module of an op's reference is executed; None where there is none."""
-    return getattr(sys.modules.get(_module_of(op)), "__spec__", None)
 
 
 def fit(kernel: Kernel, op: Op) -> None:

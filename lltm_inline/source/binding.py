@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -347,7 +348,9 @@ def _library_binding(
             kernel.functions[0] * ("forward" in interface.lists),
         ),
         backward=backward,
-        define="\n".join(f"  check(aoti_torch_library_def(library, {_literal(schema[name])}));" for name in functions),
+        define="\n".join(
+            f"  check(aoti_torch_library_def(library, {json.dumps(schema[name])}));" for name in functions
+        ),
         implement="\n".join(
             f'  implement("{_dispatch_key(kernel, interface, name, device)}", "{schema[name].partition("(")[0]}", &boxed_{name});'
             for name in functions
@@ -374,12 +377,6 @@ def _call(function: str, arguments: Sequence[Argument], wanted: str, device: Dev
 def _every(outputs: Sequence[Argument]) -> str:
     """Say that all outputs are wanted; what is returned behind them is for `backward` alone."""
     return f"std::array{{{', '.join(['true'] * len(outputs))}}}" if outputs else ""
-
-
-def _literal(text: str) -> str:
-    """Write a string of C++."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def narrow_checks(interface: Interface) -> str:

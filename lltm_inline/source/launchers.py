@@ -20,7 +20,9 @@ other's headers: the CUDA text compiles in a tenth of the time, or less, that on
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from string import Template
 
 from ..cpp import functions as cpp
@@ -40,6 +42,8 @@ SCALAR_TYPES = {
     "bool": "at::kBool",
 }
 _STREAM = "cudaStream_t"
+#: Makes an error of what is wrong with a launch function.
+_Fail = Callable[[str], TemplateError]
 
 _WANT = "Want pointers (const T*, T*, const int64_t*, ...), numbers (int64_t, int, double, float, bool, T), then cudaStream_t"
 
@@ -85,7 +89,7 @@ def find_launchers(kernel: Kernel, op: Op, text: str) -> tuple[Launcher, ...]:
     """
     found = []
     for function in filter(_is_launch_function, at_file_scope(text)):
-        fail = _Refusal(kernel, function.name)
+        fail = partial(_refusal, kernel, function.name)
         if function.returns != "void":
             raise fail(f"returns '{function.returns}', want void")
         template = _template_parameter(function.template, fail)
@@ -101,7 +105,7 @@ def find_launchers(kernel: Kernel, op: Op, text: str) -> tuple[Launcher, ...]:
         found.append(Launcher(function.name, template, parameters))
     names = [launcher.name for launcher in found]
     if repeated := next((name for name in names if names.count(name) > 1), ""):
-        raise _Refusal(kernel, repeated)("is defined twice: give each launch function a name of its own")
+        raise _refusal(kernel, repeated, "is defined twice: give each launch function a name of its own")
     masked = mask(text)
     if not found and masked.count("{") == masked.count("}"):  # else a bracket hides it, and nvcc will say which
         raise TemplateError(
@@ -120,17 +124,12 @@ def _is_launch_function(function: Function) -> bool:
     return bool(function.types) and re.sub(r"\bconst\b|\s", "", function.types[-1]) == _STREAM
 
 
-class _Refusal:
-    """Makes the error of one launch function."""
-
-    def __init__(self, kernel: Kernel, name: str) -> None:
-        self.start = f"kernel {kernel.label!r}, cuda: launch function {name!r} "
-
-    def __call__(self, what: str) -> TemplateError:
-        return TemplateError(self.start + what)
+def _refusal(kernel: Kernel, name: str, what: str) -> TemplateError:
+    """Make the error of one launch function."""
+    return TemplateError(f"kernel {kernel.label!r}, cuda: launch function {name!r} {what}")
 
 
-def _template_parameter(text: str, fail: _Refusal) -> str:
+def _template_parameter(text: str, fail: _Fail) -> str:
     if not text:
         return ""
     match = re.fullmatch(r"template\s*<\s*(?:class|typename)\s+(\w+)\s*>", text)
@@ -139,7 +138,7 @@ def _template_parameter(text: str, fail: _Refusal) -> str:
     return match[1]
 
 
-def _parameter(one: cpp.Parameter, template: str, fail: _Refusal) -> Parameter:
+def _parameter(one: cpp.Parameter, template: str, fail: _Fail) -> Parameter:
     plain = re.sub(r"\b__restrict(?:__)?\b", "", one.type).replace("std::", "").strip()
     match = re.fullmatch(r"(const )?(\w+)( const)?\s*(\*?)(?:\s*const)?", plain)
     if match is None or match[2] not in (*SCALAR_TYPES, *filter(None, [template])):

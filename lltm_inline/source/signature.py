@@ -153,7 +153,8 @@ def examine(kernel: Kernel, op: Op, text: str) -> Interface:
 def _missing(kernel: Kernel, text: str, masked: str, name: str, declaration: str) -> Problem:
     """Say that a function is not there, at the place where its name stands."""
     other = re.search(rf"\b{name}\s*\(", masked)
-    place = _locate(text, other.start(), kernel.name) if other else (_first_file(text, kernel.name), 1, 1)
+    first = _LINE.search(text)
+    place = _locate(text, other.start(), kernel.name) if other else (first[2] if first else kernel.name, 1, 1)
     ended = re.search(rf"\b{name}\s*\([^;{{}}]*\)\s*(;)\s*{{", masked)
     help = (
         "Take the ';' after its ( ) away: it ends the function before its body."
@@ -461,9 +462,3 @@ def _locate(text: str, offset: int, name: str) -> tuple[str, int, int]:
         file, base, start = match[2], int(match[1]), match.end() + 1
     line = base + text.count("\n", start, offset)
     return file, line, offset - (text.rfind("\n", 0, offset) + 1) + 1
-
-
-def _first_file(text: str, name: str) -> str:
-    """Name the source that a rendered text begins with."""
-    match = _LINE.search(text)
-    return match[2] if match else name
