@@ -74,22 +74,8 @@ PRELUDE = {
     # instantiate the templates of that again in each text (1.6 of 3.7 s), and few texts define a gradient in C++.
     "types": PARALLEL
     + _includes("torch/types.h", "torch/utils.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE)
-    + _includes(
-        *[
-            "algorithm",
-            "array",
-            "cmath",
-            "iostream",
-            "limits",
-            "map",
-            "numeric",
-            "random",
-            "string",
-            "tuple",
-            "unordered_map",
-            "vector",
-        ]
-    ),
+    + _includes("algorithm", "array", "cmath", "iostream", "limits", "map", "numeric", "random", "string", "tuple")
+    + _includes("unordered_map", "vector"),
     "extension": _includes("torch/extension.h", _C_INTERFACE, "array", "tuple"),
     # A module of Python's own that is bound by pybind11, without the rest of torch/extension.h.
     "python": "",

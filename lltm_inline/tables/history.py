@@ -10,6 +10,7 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ..base.above import aligned
 from ..base.arguments import plural
 from ..model.registry import History, diff, registry
 from .timings import Row, Timings
