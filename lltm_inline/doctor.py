@@ -72,9 +72,8 @@ class Diagnosis(Shown):
         return "Ready: kernels can be built, checked and timed here."
 
     def __getitem__(self, what: str) -> Finding:
-        for finding in self.findings:
-            if isinstance(what, str) and finding.what == what:
-                return finding
+        if found := [one for one in self.findings if isinstance(what, str) and one.what == what]:
+            return found[0]
         known = ", ".join(finding.what for finding in self.findings)
         raise UnknownPartError(f"doctor looked at no {shown(what)}; it looked at {known}")
 
@@ -162,34 +161,23 @@ def _torch() -> Finding:
     try:
         import torch
     except ImportError as error:
-        return Finding(
-            "torch",
-            "missing",
-            f"{_NO_TORCH}: {error}. The rest is looked at when torch is there",
-            environment_command(),
-        )
+        detail = f"{_NO_TORCH}: {error}. The rest is looked at when torch is there"
+        return Finding("torch", "missing", detail, environment_command())
     cuda = f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU build"
     detail = f"{torch.__version__} ({cuda}, {torch.get_num_threads()} threads)"
     numbers = re.match(r"(\d+)\.(\d+)", torch.__version__)
     if numbers and (int(numbers[1]), int(numbers[2])) < TORCH_WANTED:
-        return Finding(
-            "torch", "missing", f"{detail}, want {wanted} or newer", f"{pip_command(f'torch>={wanted}')} --upgrade"
-        )
-    if torch.get_num_threads() > processors():
-        few = plural(processors(), "processor")
-        return Finding(
-            "torch",
-            "optional",
-            f"{detail} on {few}: they wait for each other",
-            f"export OMP_NUM_THREADS={processors()}",
-        )
+        cure = f"{pip_command(f'torch>={wanted}')} --upgrade"
+        return Finding("torch", "missing", f"{detail}, want {wanted} or newer", cure)
+    if torch.get_num_threads() > (most := processors()):
+        detail = f"{detail} on {plural(most, 'processor')}: they wait for each other"
+        return Finding("torch", "optional", detail, f"export OMP_NUM_THREADS={most}")
     return Finding("torch", "ok", detail)
 
 
 def _compiler(toolchain: Toolchain | None, trouble: str) -> Finding:
     if toolchain is None:
-        cxx = os.environ.get("CXX")
-        if cxx:
+        if cxx := os.environ.get("CXX"):
             detail = f"the environment variable CXX={cxx!r} names no compiler"
             return Finding("C++ compiler", "missing", detail, "unset CXX")
         return Finding("C++ compiler", "missing", _without_advice(trouble), install_command("compiler"))
@@ -229,16 +217,15 @@ def _clang() -> Finding:
 
 
 def _ninja() -> Finding:
-    places = []
     on_path = shutil.which("ninja")
-    if on_path:
-        places.append(f"on PATH ({on_path})")
-    if os.access(Path(sys.executable).parent / "ninja", os.X_OK):
-        places.append("beside the interpreter")
-    if find_spec("ninja"):
-        places.append("as a Python module")
-    if places:
-        return Finding("ninja", "ok", ", ".join(places))
+    beside = os.access(Path(sys.executable).parent / "ninja", os.X_OK)
+    places = {
+        f"on PATH ({on_path})": on_path,
+        "beside the interpreter": beside,
+        "as a Python module": find_spec("ninja"),
+    }
+    if found := [place for place, is_there in places.items() if is_there]:
+        return Finding("ninja", "ok", ", ".join(found))
     detail = f"not on PATH, not beside {sys.executable}, not a Python module"
     return Finding("ninja", "missing", detail, pip_command("ninja"))
 
@@ -294,9 +281,8 @@ def _nvcc() -> Finding:
     except ToolchainError as error:
         what = _without_advice(str(error))
         detail = "not there" if what.startswith("no nvcc") else what
-        return Finding(
-            "nvcc", "optional", f"{detail}: CUDA texts run and are checked on cuda-cpu alone", install_command("nvcc")
-        )
+        detail += ": CUDA texts run and are checked on cuda-cpu alone"
+        return Finding("nvcc", "optional", detail, install_command("nvcc"))
     found = f"{nvcc.version} ({nvcc.path})"
     try:
         find_cuda(compile_only=False)
@@ -304,13 +290,11 @@ def _nvcc() -> Finding:
         try:
             find_cuda(compile_only=True)
         except ToolchainError as mistake:  # an architecture that is none
-            return Finding(
-                "nvcc", "optional", f"{found}: {_without_advice(str(mistake))}", "unset TORCH_CUDA_ARCH_LIST"
-            )
+            found += f": {_without_advice(str(mistake))}"
+            return Finding("nvcc", "optional", found, "unset TORCH_CUDA_ARCH_LIST")
         why = re.split(": (?:it cannot run|nvidia-smi)", _without_advice(str(error)))[0]
-        return Finding(
-            "nvcc", "ok", f"{found}: CUDA texts are compile-checked for a GPU, and run on cuda-cpu alone: {why}"
-        )
+        found += f": CUDA texts are compile-checked for a GPU, and run on cuda-cpu alone: {why}"
+        return Finding("nvcc", "ok", found)
     return Finding("nvcc", "ok", f"{found}: CUDA texts are built and run")
 
 

@@ -19,6 +19,7 @@ from .checking.check import check
 from .checking.report import Report
 from .compiling.compiler import build
 from .cpp.functions import at_file_scope
+from .cpp.masks import uncommented
 from .errors import (
     BuildError,
     CacheError,
@@ -38,7 +39,6 @@ EXPECTED = ("right", "wrong", "crash", "error", "builds")
 
 #: What a message of a failed build says of where it failed.
 _STAGE = re.compile(r"did not (compile|link|load)\b|does not fit op '\w+'")
-_COMMENT_OR_BLANK = re.compile(r"//[^\n]*|/\*.*?\*/|\s+", re.DOTALL)
 _NAME = re.compile(r"[a-z][a-z0-9_]*/[a-z][a-z0-9_]*(@\d+)?")
 #: What a machine lacks is no answer of a student, and is told as it is told elsewhere.
 _NO_ANSWER = (ToolchainError, CacheError, WorkerError)
@@ -204,17 +204,9 @@ def _require_change(kernel: Kernel, base: Kernel | str | None) -> None:
 
 def _substance(kernel: Kernel) -> tuple[Any, ...]:
     """Return all of a kernel that makes a difference, without its name."""
-    texts = {kind: _COMMENT_OR_BLANK.sub("", text) for kind, text in kernel.sources.items()}
-    settings = (
-        dict(kernel.params),
-        dict(kernel.slots),
-        kernel.saves,
-        kernel.flags,
-        kernel.binding,
-        kernel.api,
-        kernel.functions,
-    )
-    return texts, settings, kernel.double_backward, kernel.python
+    texts = {kind: "".join(uncommented(text).split()) for kind, text in kernel.sources.items()}
+    fields = ("params", "slots", "saves", "flags", "binding", "api", "functions", "double_backward", "python")
+    return texts, *(getattr(kernel, name) for name in fields)
 
 
 def _look(kernel: Kernel, expect: str, sizes: Sequence[Size] | None, options: Options) -> Evidence:
@@ -222,13 +214,8 @@ def _look(kernel: Kernel, expect: str, sizes: Sequence[Size] | None, options: Op
     try:
         if expect in ("error", "builds"):
             setting = Setting.of(self_check, options)
-            build(
-                kernel,
-                device=setting.device,
-                compiler=setting.compiler,
-                cflags=setting.cflags,
-                progress=setting.progress,
-            )
+            how = {name: getattr(setting, name) for name in ("device", "compiler", "cflags", "progress")}
+            build(kernel, **how)
             if expect == "builds":
                 return None
             raise _Tried(f"{kernel.label!r} compiles, and this exercise wants one that does not.")
@@ -242,10 +229,6 @@ def _look(kernel: Kernel, expect: str, sizes: Sequence[Size] | None, options: Op
     except LltmInlineError as error:
         evidence = error if isinstance(error, CrashError) else None
         raise _Tried(_sentence(str(error).partition("\n")[0]), evidence) from None
-    return _as_expected(kernel, report, expect)
-
-
-def _as_expected(kernel: Kernel, report: Report, expect: str) -> Report:
     became = report.verdict if report.verdict != "WRONG" else "crash" if report.crash is not None else "wrong"
     if became == expect:
         return report

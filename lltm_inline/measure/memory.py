@@ -12,7 +12,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Unpack
 
 import torch
@@ -217,9 +216,7 @@ class Meter:
             self._before, self._handle = torch.cuda.memory_allocated(self._device), 1
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._read()
         if self._library is not None:
             self._library.meter_stop(self._handle)
