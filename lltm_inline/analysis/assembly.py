@@ -32,7 +32,7 @@ from ..compiling.toolchain import find_toolchain
 from ..diagnosis.compiler_log import demangle
 from ..errors import BuildError, DefinitionError, InputError, ToolchainError, UnknownPartError
 from ..model.registry import Kernel, registry, resolve
-from ..run.built import Built, build_all
+from ..run.built import build_all
 from ..run.executor import prepare
 from ..run.setting import Setting, choose_sizes
 from ..source.template import devices_of, is_torch_free, require_text
@@ -279,16 +279,11 @@ class Assembly(Shown):
     @property
     def differences(self) -> list[str]:
         """Each loop beside that of the other revision in its place, and what is different; nothing without another."""
-        return (
-            [f"beside {self.other.kernel}:", *(self._diff(self.other) or ["  neither has a loop"])]
-            if self.other
-            else []
-        )
-
-    def _diff(self, other: Assembly) -> list[str]:
+        if self.other is None:
+            return []
         mine, theirs = (
             [(texts, list(loops)) for texts, loops in groupby(each.loops, key=partial(_texts, each))]
-            for each in (self, other)
+            for each in (self, self.other)
         )
         rows = []
         matcher = difflib.SequenceMatcher(
@@ -318,7 +313,7 @@ class Assembly(Shown):
                 )
             gone = Counter(str(loop) for loop, _ in left)
             rows += [f"  gone: {loop}" + f" ({many} such loops)" * (many > 1) for loop, many in gone.items()]
-        return rows
+        return [f"beside {self.other.kernel}:", *(rows or ["  neither has a loop"])]
 
 
 def _texts(whole: Assembly, loop: Loop) -> tuple[str, ...]:
@@ -403,7 +398,14 @@ def _all_of(
     version = find_toolchain(setting.compiler, setting.cflags, setting.device).version
     found = []
     for built in prepare(kernels, setting) if sizes else build_all(kernels, setting):
-        one = _assembly_of(built, version)
+        assert built.library is not None
+        text = built.kernel.sources[DEVICES[built.device].text]
+        routines, elsewhere = _routines(built.library.path, _file_of(built.kernel, DEVICES[built.device].text))
+        if has_threads(text):
+            routines = [
+                replace(one, loops=tuple(replace(loop, has_threads=True) for loop in one.loops)) for one in routines
+            ]
+        one = Assembly(built.kernel.label, version, text, tuple(routines), elsewhere=elsewhere)
         if remarks:
             one = replace(one, remarks=_remarks_of(one, remarks_of(built, setting.progress)))
         if sizes:
@@ -648,18 +650,6 @@ def _of_vectors(one: Remark, of: Assembly) -> Remark:
         return one
     picks = _shows(loops, "picks")
     return nearer(replace(one, how=f"{one.how}{BUT}{Why.FAR}") if picks else _for_steps_of_one(one), of.text)
-
-
-def _assembly_of(built: Built, version: str) -> Assembly:
-    assert built.library is not None
-    kernel, kind = built.kernel, DEVICES[built.device].text
-    routines, elsewhere = _routines(built.library.path, _file_of(kernel, kind))
-    text = kernel.sources[kind]
-    if has_threads(text):
-        routines = [
-            replace(one, loops=tuple(replace(loop, has_threads=True) for loop in one.loops)) for one in routines
-        ]
-    return Assembly(kernel.label, version, text, tuple(routines), elsewhere=elsewhere)
 
 
 def _cuda_of(kernel: Kernel, path: Path, nvcc: Nvcc) -> Assembly:

@@ -94,9 +94,9 @@ def sweep(
     possible = possible_directions(op, wanted, at, dtype, setting.device)
     plan = Plan((at,), base.label, possible[-1:], dtype, seconds, rounds)
     tried = [dict(zip(values, combination, strict=True)) for combination in itertools.product(*values.values())]
-    for one in tried:  # what is looked at here does not count as a revision yet: one of them may be no param
-        replace(base, params={**base.params, **one})
-    kernels = [base.replace(params=one) for one in tried]
+    for chosen in tried:  # what is looked at here does not count as a revision yet: one of them may be no param
+        replace(base, params={**base.params, **chosen})
+    kernels = [base.replace(params=chosen) for chosen in tried]
     total = 1 + len(kernels) + _TICKS + _CONFIRM_TICKS
     with showing(f"sweep of {base.label}", setting.progress, total) as show, registry.no_notes():
         setting = replace(setting, progress=False)

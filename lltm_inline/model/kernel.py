@@ -217,12 +217,8 @@ class Kernel(Shown):
         return "\n".join([*blocks, *filter(None, [self.doc.strip()])])
 
     def __repr__(self) -> str:
-        what = (
-            "Python"
-            if self.python is not None
-            else f"{sum(text.count(chr(10)) for text in self.sources.values())} lines"
-        )
-        return f"<Kernel {self.label}: {what}>"
+        lines = sum(text.count("\n") for text in self.sources.values())
+        return f"<Kernel {self.label}: {f'{lines} lines' if self.python is None else 'Python'}>"
 
 
 def _fields_of_files(name: str, cpp: Any, cuda: Any, binding: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -75,13 +75,12 @@ class Registry(Mapping[str, Kernel], Shown):
         """
         if not isinstance(kernel, Kernel):
             raise refusal("kernel", kernel, "a Kernel")
-        try:
+        if kernel.op in self._ops:
             return self._ops[kernel.op]
-        except KeyError:
-            raise UnknownKernelError(
-                f"kernel {kernel.label!r}: no op {kernel.op!r}.{offer(kernel.op, self._ops)}. "
-                "Register an Op of that name first"
-            ) from None
+        known = offer(kernel.op, self._ops)
+        raise UnknownKernelError(
+            f"kernel {kernel.label!r}: no op {kernel.op!r}.{known}. Register an Op of that name first"
+        )
 
     def register(self, entry: _Entry) -> _Entry:
         """Add an op (with its reference as `op/python`) or a kernel.

@@ -102,28 +102,17 @@ def input_checks(op: Op) -> tuple[InputCheck, ...]:
     """
     checks = []
     known: set[str] = set()
-    for argument in op.signature.inputs:
-        if argument.name not in op.shapes:
+    for a in op.signature.inputs:
+        if a.name not in op.shapes:
             continue
-        shape, tells = op.shape_of[argument.name], dict[str, int]()
-        if argument in op.required and not shape.any_rank:
+        shape, tells = op.shape_of[a.name], dict[str, int]()
+        if a in op.required and not shape.any_rank:
             for axis, dim in enumerate(shape.dims):
                 if dim.letter and dim.letter not in known | {*tells}:
                     tells[dim.letter] = axis
         known |= {*tells}
-        alike = shape.any_rank and (argument.is_list or argument.name != op.any_rank[0])
-        checks.append(
-            InputCheck(
-                argument.name,
-                argument.type == "Tensor?",
-                argument.is_list,
-                shape,
-                argument.dtype,
-                argument.told,
-                tells,
-                alike,
-            )
-        )
+        alike = shape.any_rank and (a.is_list or a.name != op.any_rank[0])
+        checks.append(InputCheck(a.name, a.type == "Tensor?", a.is_list, shape, a.dtype, a.told, tells, alike))
     return tuple(checks)
 
 
