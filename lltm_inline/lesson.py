@@ -14,7 +14,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .base.above import Shown
-from .base.arguments import one_of, refusal, shown, string
+from .base.arguments import one_of, require, shown, string
 from .checking.check import check
 from .checking.report import Report
 from .compiling.compiler import build
@@ -159,8 +159,7 @@ def _require(
 ) -> bool:
     """Look at what the lesson's author wrote; return whether the answer is to be a kernel."""
     for name, text in (("exercise", exercise), ("praise", praise), ("advice", advice)):
-        if not string(name, text).strip():
-            raise refusal(name, text, "a text")
+        require(string(name, text).strip(), name, text, "a text")
     string("finds", finds)
     one_of("expect", expect, EXPECTED)
     given = [name for name, item in (("kernel", kernel), ("value", value)) if item is not _NOT_GIVEN]
@@ -169,8 +168,8 @@ def _require(
             f"exercise {exercise}: got {' and '.join(given) or 'neither kernel= nor value='}, want one of them"
         )
     for item in also if isinstance(also, list | tuple) else [also]:
-        if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], str):
-            raise refusal("also", item, "pairs of a sentence and a condition", where=f"exercise {exercise}")
+        holds = isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str)
+        require(holds, "also", item, "pairs of a sentence and a condition", f"exercise {exercise}")
     return given == ["kernel"]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from ..base.above import Shown
-from ..base.arguments import plural, refusal
+from ..base.arguments import plural, require
 from ..base.device import DEVICES
 from ..base.progress import Progress
 from ..errors import InputError, UnknownKernelError
@@ -196,8 +196,7 @@ def roofline(timings: Timings, *, progress: Progress | bool | None = None) -> Ro
         >>> [level.name for level in found.roofs[-1].levels][-1], found.ridge > 0
         ('memory', True)
     """
-    if not isinstance(timings, Timings):
-        raise refusal("timings", timings, "what benchmark gave")
+    require(isinstance(timings, Timings), "timings", timings, "what benchmark gave")
     rows = tuple(row for row in map(_with_bytes, timings.rows) if row.gb_per_s)
     if not rows:
         lacks = [

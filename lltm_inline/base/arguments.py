@@ -113,8 +113,8 @@ def refusal(name: str, value: Any, want: str, *, where: str = "", error: Refusal
     return error(f"{where}: " * bool(where) + f"{name}={shown(value)}, want {want}")
 
 
-def _held(holds: object, name: str, value: Any, want: str, where: str = "", error: Refusal = InputError) -> Any:
-    """Return a value of which something holds, and refuse any other."""
+def require(holds: object, name: str, value: Any, want: str, where: str = "", error: Refusal = InputError) -> Any:
+    """Return a value of which that holds, and refuse any other."""
     if not holds:
         raise refusal(name, value, want, where=where, error=error)
     return value
@@ -126,7 +126,7 @@ def string(name: str, value: Any, *, want: str = "a string", **how: Any) -> str:
     Raises:
         InputError: it is none. As in all functions here, `where` is said before it, and `error` can name another class.
     """
-    return _held(isinstance(value, str), name, value, want, **how)
+    return require(isinstance(value, str), name, value, want, **how)
 
 
 def strings(name: str, value: Any, *, where: str = "", error: Refusal = InputError) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ def strings(name: str, value: Any, *, where: str = "", error: Refusal = InputErr
     if isinstance(value, str):
         raise error(f"{where}: " * bool(where) + f"{name}={shown(value)} is a string, want a tuple of strings")
     holds = isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
-    return tuple(_held(holds, name, value, "a tuple of strings", where, error))
+    return tuple(require(holds, name, value, "a tuple of strings", where, error))
 
 
 def integer(name: str, value: Any, *, least: int = 0, most: int = LARGEST, **how: Any) -> int:
@@ -146,7 +146,7 @@ def integer(name: str, value: Any, *, least: int = 0, most: int = LARGEST, **how
     """
     ends = f"of at least {least}" if most == LARGEST else f"from {least} to {most}"
     holds = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-    return _held(holds, name, value, f"an integer {ends}", **how)
+    return require(holds, name, value, f"an integer {ends}", **how)
 
 
 def number(name: str, value: Any, *, positive: bool = False, most: float = math.inf, **how: Any) -> float:
@@ -157,29 +157,29 @@ def number(name: str, value: Any, *, positive: bool = False, most: float = math.
         fits = fits and math.isfinite(value) and value <= most and (value > 0 or not positive)
     except OverflowError:  # an integer beyond all floating-point numbers
         fits = False
-    return _held(fits, name, value, kind, **how)
+    return require(fits, name, value, kind, **how)
 
 
 def boolean(name: str, value: Any, **how: Any) -> bool:
     """Refuse what is neither True nor False: `check="no"` would be true."""
-    return _held(isinstance(value, bool), name, value, "True or False", **how)
+    return require(isinstance(value, bool), name, value, "True or False", **how)
 
 
 def one_of(name: str, value: Any, choices: Sequence[str], **how: Any) -> str:
     """Refuse what is none of the words of `choices`."""
     want = f"one of {', '.join(map(repr, choices))}"
-    return _held(isinstance(value, str) and value in choices, name, value, want, **how)
+    return require(isinstance(value, str) and value in choices, name, value, want, **how)
 
 
 def function(name: str, value: Any, **how: Any) -> Any:
     """Refuse what cannot be called."""
-    return _held(callable(value), name, value, "a function", **how)
+    return require(callable(value), name, value, "a function", **how)
 
 
 def mapping(name: str, value: Any, want: str, **how: Any) -> dict[str, Any]:
     """Refuse what is no dict with strings as its keys."""
     holds = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
-    return dict(_held(holds, name, value, want, **how))
+    return dict(require(holds, name, value, want, **how))
 
 
 def require_choices(*, device: Any = "cpu", compiler: Any = None, cflags: Any = None, progress: Any = None) -> None:
@@ -190,8 +190,8 @@ def require_choices(*, device: Any = "cpu", compiler: Any = None, cflags: Any = 
     """
     if not isinstance(device, str) or device not in DEVICES:
         raise InputError(f"no device {shown(device)}; want one of {', '.join(DEVICES)}")
-    if compiler is not None and (not isinstance(compiler, str) or not compiler or "\0" in compiler):
-        raise refusal("compiler", compiler, "the name or path of a compiler, or None for the default")
+    named = compiler is None or (isinstance(compiler, str) and compiler and "\0" not in compiler)
+    require(named, "compiler", compiler, "the name or path of a compiler, or None for the default")
     if cflags is not None:
         strings("cflags", cflags)
     progress_of(progress)
@@ -199,9 +199,8 @@ def require_choices(*, device: Any = "cpu", compiler: Any = None, cflags: Any = 
 
 def progress_of(value: Any) -> Any:
     """Refuse a `progress` that is neither a function nor True, False or None; a class is no function."""
-    if value is None or isinstance(value, bool) or (callable(value) and not isinstance(value, type)):
-        return value
-    raise refusal("progress", value, "a function, None for a line after a second, or False for nothing")
+    holds = value is None or isinstance(value, bool) or (callable(value) and not isinstance(value, type))
+    return require(holds, "progress", value, "a function, None for a line after a second, or False for nothing")
 
 
 def real_dtype(value: Any, name: str = "dtype") -> Any:
@@ -219,9 +218,8 @@ def real_dtype(value: Any, name: str = "dtype") -> Any:
 def path_of(name: str, value: Any) -> Path:
     """Refuse what is no path."""
     plain = os.fspath(value) if isinstance(value, str | os.PathLike) else None
-    if not isinstance(plain, str) or not plain or "\0" in plain:
-        raise refusal(name, value, "a path")
-    return Path(plain)
+    require(isinstance(plain, str) and plain and "\0" not in plain, name, value, "a path")
+    return Path(str(plain))
 
 
 @contextmanager

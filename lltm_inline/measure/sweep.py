@@ -12,13 +12,14 @@ What is done, and why:
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import torch
 
-from ..base.arguments import boolean, did_you_mean, mapping, number, one_of, refusal, shown
+from ..base.arguments import boolean, did_you_mean, mapping, number, one_of, require, shown
 from ..base.progress import Show, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
@@ -132,22 +133,17 @@ def _values_of(kernel: Kernel, params: Any) -> dict[str, tuple[int | float, ...]
         InputError: a param that the kernel does not have, values that are no numbers, or too many of them.
     """
     given = mapping("params", params, "a dict of lists of numbers by name, {'UNROLL': [1, 2, 4]}")
-    has = f"it has {', '.join(kernel.params)}" if kernel.params else "it has none"
-    for name in given:
-        if name not in kernel.params:
-            hint = did_you_mean(name, kernel.params)
-            raise InputError(f"kernel {kernel.label!r} has no param {shown(name)}.{hint} I{has[1:]}")
-    if not 1 <= len(given) <= 2:
-        raise refusal("params", params, f"one or two of the params of {kernel.label!r} ({has})")
+    has = f"it has {', '.join(kernel.params) or 'none'}"
+    if unknown := [name for name in given if name not in kernel.params]:
+        hint = did_you_mean(unknown[0], kernel.params)
+        raise InputError(f"kernel {kernel.label!r} has no param {shown(unknown[0])}.{hint} I{has[1:]}")
+    require(1 <= len(given) <= 2, "params", params, f"one or two of the params of {kernel.label!r} ({has})")
     values = {}
     for name, tried in given.items():
-        if not isinstance(tried, list | tuple | range) or not tried:
-            raise refusal(f"params[{name!r}]", tried, "a list of numbers")
-        values[name] = tuple(
-            dict.fromkeys(number(f"params[{name!r}]: one", value) for value in tried[: MOST_POINTS + 1])
-        )
-    count = len(list(itertools.product(*values.values())))
-    if count > MOST_POINTS:
+        require(isinstance(tried, list | tuple | range) and tried, f"params[{name!r}]", tried, "a list of numbers")
+        found = [number(f"params[{name!r}]: one", value) for value in tried[: MOST_POINTS + 1]]
+        values[name] = tuple(dict.fromkeys(found))
+    if math.prod(map(len, values.values())) > MOST_POINTS:
         raise InputError(f"params makes more than {MOST_POINTS} points: try fewer values, then others near the best")
     return values
 

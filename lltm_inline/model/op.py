@@ -18,7 +18,7 @@ from ..base.arguments import (
     mapping,
     number,
     plural,
-    refusal,
+    require,
     shown,
     string,
     strings,
@@ -365,20 +365,20 @@ class Op(Shown):
         for name, table in (("shapes", shapes), ("parts", parts), ("tolerances", limits)):
             object.__setattr__(self, name, FrozenDict(table))
         sizes = self.benchmark_sizes
-        if not isinstance(sizes, list | tuple):
-            raise refusal("benchmark_sizes", sizes, "a tuple of sizes, ((16, 32, 128),)", **where)
+        require(
+            isinstance(sizes, list | tuple), "benchmark_sizes", sizes, "a tuple of sizes, ((16, 32, 128),)", **where
+        )
         sizes = tuple(tuple(size) if isinstance(size, list) else size for size in sizes)
         object.__setattr__(self, "benchmark_sizes", sizes)
-        if not isinstance(self.check_size, list | tuple):
-            raise refusal("check_size", self.check_size, "a tuple of integers, one for each letter", **where)
-        object.__setattr__(self, "check_size", tuple(self.check_size))
+        size = self.check_size
+        require(isinstance(size, list | tuple), "check_size", size, "a tuple of integers, one for each letter", **where)
+        object.__setattr__(self, "check_size", tuple(size))
         for name in ("parameters", "dtypes"):
             object.__setattr__(self, name, strings(name, getattr(self, name), **where))
         if not isinstance(self.differentiable, bool):
             object.__setattr__(self, "differentiable", strings("differentiable", self.differentiable, **where))
-        wrong = [dtype for dtype in self.dtypes if dtype not in DTYPES]
-        if wrong or not self.dtypes:
-            raise refusal("dtypes", self.dtypes, f"some of {', '.join(DTYPES)}", **where)
+        holds = self.dtypes and {*self.dtypes} <= {*DTYPES}
+        require(holds, "dtypes", self.dtypes, f"some of {', '.join(DTYPES)}", **where)
 
     def _check_gradients(self) -> None:
         """Refuse gradients of what cannot have one, and a common dtype that no tensor tells."""
@@ -674,11 +674,10 @@ class Op(Shown):
 
 def _tolerance(dtype: str, pair: Any, where: dict[str, Any]) -> tuple[float, float]:
     name = f"tolerances[{dtype!r}]"
-    if dtype not in REAL_DTYPES or not isinstance(pair, list | tuple) or len(pair) != 2:
-        raise refusal(name, pair, f"(rtol, atol) for a dtype: {', '.join(REAL_DTYPES)}", **where)
+    holds = dtype in REAL_DTYPES and isinstance(pair, list | tuple) and len(pair) == 2
+    require(holds, name, pair, f"(rtol, atol) for a dtype: {', '.join(REAL_DTYPES)}", **where)
     rtol, atol = (number(name, value, **where) for value in pair)
-    if min(rtol, atol) < 0:
-        raise refusal(name, pair, "(rtol, atol), neither below zero", **where)
+    require(min(rtol, atol) >= 0, name, pair, "(rtol, atol), neither below zero", **where)
     return rtol, atol
 
 

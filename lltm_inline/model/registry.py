@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from ..base.above import Shown, above, aligned
-from ..base.arguments import did_you_mean, first_line, nearest, offer, refusal, shown
-from ..errors import DefinitionError, DuplicateKernelError, InputError, UnknownKernelError
+from ..base.arguments import did_you_mean, first_line, nearest, offer, require, shown
+from ..errors import DefinitionError, DuplicateKernelError, UnknownKernelError
 from .kernel import BINDINGS, Kernel, revise, revisions
 from .op import Argument, Cost, Op, Schema
 
@@ -73,8 +73,7 @@ class Registry(Mapping[str, Kernel], Shown):
         Raises:
             UnknownKernelError: no such op is registered.
         """
-        if not isinstance(kernel, Kernel):
-            raise refusal("kernel", kernel, "a Kernel")
+        require(isinstance(kernel, Kernel), "kernel", kernel, "a Kernel")
         if kernel.op in self._ops:
             return self._ops[kernel.op]
         known = offer(kernel.op, self._ops)
@@ -95,8 +94,7 @@ class Registry(Mapping[str, Kernel], Shown):
             DefinitionError: the kernel does not fit its op.
             InputError: neither an op nor a kernel.
         """
-        if not isinstance(entry, Op | Kernel):
-            raise refusal("entry", entry, "an Op or a Kernel")
+        require(isinstance(entry, Op | Kernel), "entry", entry, "an Op or a Kernel")
         if isinstance(entry, Op):
             self._register_op(entry)
             return entry
@@ -421,9 +419,7 @@ def resolve(kernel: Kernel | str, name: str = "kernel") -> Kernel:
     """
     if isinstance(kernel, str):
         return registry[kernel]
-    if not isinstance(kernel, Kernel):
-        raise refusal(name, kernel, "a Kernel or a label such as 'lltm/fused'", error=InputError)
-    return kernel
+    return require(isinstance(kernel, Kernel), name, kernel, "a Kernel or a label such as 'lltm/fused'")
 
 
 def _is_of_a_cell(op: Op) -> bool:
