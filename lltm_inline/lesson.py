@@ -164,9 +164,8 @@ def _require(
     one_of("expect", expect, EXPECTED)
     given = [name for name, item in (("kernel", kernel), ("value", value)) if item is not _NOT_GIVEN]
     if len(given) != 1:
-        raise InputError(
-            f"exercise {exercise}: got {' and '.join(given) or 'neither kernel= nor value='}, want one of them"
-        )
+        got = " and ".join(given) or "neither kernel= nor value="
+        raise InputError(f"exercise {exercise}: got {got}, want one of them")
     for item in also if isinstance(also, list | tuple) else [also]:
         holds = isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str)
         require(holds, "also", item, "pairs of a sentence and a condition", f"exercise {exercise}")
@@ -239,9 +238,8 @@ def _look(kernel: Kernel, expect: str, sizes: Sequence[Size] | None, options: Op
 
 def _require_found(finds: str, kernel: Kernel, evidence: Evidence) -> None:
     if finds and finds not in str(evidence):
-        found = (
-            evidence.headline if isinstance(evidence, Report) else _first_line(evidence) if evidence else kernel.label
-        )
+        said = _first_line(evidence) if isinstance(evidence, Exception) else kernel.label
+        found = evidence.headline if isinstance(evidence, Report) else said
         raise _Tried(f"{finds!r} stands nowhere in what was found: {_sentence(found)}", evidence)
 
 
@@ -251,10 +249,9 @@ def _require_conditions(also: Conditions, answer: Any) -> None:
         try:
             holds = bool(condition(answer) if callable(condition) else condition)
         except Exception as error:  # the answer may be anything, and so may what it does
-            raised = (
-                f"Looking at the answer, {shown(answer)}, raised {type(error).__name__}: {' '.join(str(error).split())}"
-            )
-            raise _NotYet(f"{sentence} {_sentence(raised)}") from None
+            raised = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            looked = _sentence(f"Looking at the answer, {shown(answer)}, raised {raised}")
+            raise _NotYet(f"{sentence} {looked}") from None
         if not holds:
             raise _NotYet(sentence)
 

@@ -90,9 +90,8 @@ class KernelModule(torch.nn.Module):
     def kernel(self, kernel: str | Kernel) -> None:
         found = resolve(kernel)
         if found.op != self.op:
-            raise InputError(
-                f"{type(self).__name__} wants a kernel of op {self.op!r}, and {found.label!r} is one of op {found.op!r}"
-            )
+            given = f"{found.label!r} is one of op {found.op!r}"
+            raise InputError(f"{type(self).__name__} wants a kernel of op {self.op!r}, and {given}")
         self._kernel = found
         self._functions: dict[str, Any] = {}
 

@@ -137,11 +137,7 @@ def complaint(flag: object) -> str:
             return f"{reason}: leave it out"
     if not _ALLOWED.match(flag):
         return "is none that a kernel may have: want -D, -U, -I, -O, -f, -m, -W, -g, -std= or an option of nvcc for CUDA code"
-    return _complaint_of_parts(flag)
-
-
-def _complaint_of_parts(flag: str) -> str:
-    """Look at a flag with others in it, or with a path where there can be none."""
+    # There may be others in it, or a path where there can be none.
     name, _, value = flag.partition("=")
     if name in _FOR_COMPILER:
         if any(part.startswith(_FOR_COMPILER) for part in value.split(",")):

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from ..base.arguments import shown
+from ..base.arguments import require
 from ..base.device import DEVICES
 from ..errors import InputError
 from ..model.op import of_dtype
@@ -150,10 +150,8 @@ def layer_sizes(op: Op, size: Sequence[int], depth: int) -> list[tuple[int, ...]
         >>> layer_sizes(registry.ops["lltm"], (16, 32, 128), 3)
         [(16, 32, 128), (16, 128, 128), (16, 128, 128)]
     """
-    if not isinstance(depth, int) or isinstance(depth, bool) or not 1 <= depth <= MOST_LAYERS:
-        raise InputError(
-            f"depth={shown(depth)}, want the number of layers: an integer of at least 1, and at most {MOST_LAYERS}"
-        )
+    want = f"the number of layers: an integer of at least 1, and at most {MOST_LAYERS}"
+    require(type(depth) is int and 1 <= depth <= MOST_LAYERS, "depth", depth, want)
     op.named(size)
     sizes = [tuple(size)]
     while len(sizes) < depth:
@@ -162,16 +160,12 @@ def layer_sizes(op: Op, size: Sequence[int], depth: int) -> list[tuple[int, ...]
 
 
 def _next_size(op: Op, size: Sequence[int], layer: int) -> tuple[int, ...]:
-    before, first = op.named(size), op.signature.inputs[0]
+    before, first, stacked = op.named(size), op.signature.inputs[0], f"op {op.name!r} cannot be stacked"
     output = next((output.name for output in op.signature.outputs[:1] if output.is_tensor), "")
     if not output or op.shape_of[output].untold or op.shape_of[output].numbers:
-        raise InputError(
-            f"op {op.name!r} cannot be stacked: no tensor whose shape follows from the size is its first output"
-        )
+        raise InputError(f"{stacked}: no tensor whose shape follows from the size is its first output")
     if first.type != "Tensor":
-        raise InputError(
-            f"op {op.name!r} cannot be stacked: its first input {first.name} is a {first.type}, want a Tensor"
-        )
+        raise InputError(f"{stacked}: its first input {first.name} is a {first.type}, want a Tensor")
     want, got = op.shape_of[first.name], op.shape_of[output]
     shape = got(before)
     after = dict(before)
@@ -180,15 +174,11 @@ def _next_size(op: Op, size: Sequence[int], layer: int) -> tuple[int, ...]:
         after.update((dim.letter, extent) for dim, extent in zip(want.dims, shape, strict=True) if dim.letter)
         fits = want(after) == shape  # a letter may stand twice, or in a sum
     if not fits:
-        raise InputError(
-            f"op {op.name!r} cannot be stacked: layer {layer} would get {output} {got} = {shape} as its {first.name} {want}"
-        )
+        raise InputError(f"{stacked}: layer {layer} would get {output} {got} = {shape} as its {first.name} {want}")
     following = tuple(after[letter] for letter in op.letters)
     if not op.allows(following):
-        where = ", ".join(f"{letter}={number}" for letter, number in after.items())
-        raise InputError(
-            f"op {op.name!r}: at layer {layer} ({where}) a tensor would have a negative extent; take fewer layers"
-        )
+        where = f"op {op.name!r}: at layer {layer} ({', '.join(f'{name}={extent}' for name, extent in after.items())})"
+        raise InputError(f"{where} a tensor would have a negative extent; take fewer layers")
     return following
 
 

@@ -222,11 +222,8 @@ def letters_of(shapes: Sequence[Shape]) -> tuple[str, ...]:
     """List the letters of several shapes in the order in which a reader meets them as whole extents."""
     whole = [dim.letter for shape in shapes for dim in shape.dims if dim.letter]
     letters = tuple(dict.fromkeys(whole))
-    unbound = {letter for shape in shapes for letter in shape.letters} - set(letters)
-    if unbound:
-        raise DefinitionError(
-            f"no tensor has {', '.join(sorted(unbound))} as a whole extent, so it cannot be told from the inputs"
-        )
+    if unbound := ", ".join(sorted({letter for shape in shapes for letter in shape.letters} - set(letters))):
+        raise DefinitionError(f"no tensor has {unbound} as a whole extent, so it cannot be told from the inputs")
     return letters
 
 

@@ -391,16 +391,12 @@ def _memory(kernel: Kernel, optional: bool, capacity: int) -> str:
     """Return the class that gives each result memory of its own."""
     tensor, stable = TENSOR[kernel.api], kernel.api == "stable"
     memory = _MEMORY_OF[kernel.api] + Template(_MEMORY_OF_OPTIONAL * optional).substitute(tensor=tensor)
-    contiguous = (
-        "result.is_contiguous() ? result : torch::stable::contiguous(result)" if stable else "result.contiguous()"
-    )
-    return Template(_PACKED).substitute(
-        memory=memory,
-        tensor=tensor,
-        contiguous=contiguous,
-        clone="torch::stable::clone(result)" if stable else "result.clone()",
-        capacity=capacity,
-    )
+    dense, clone = "result.contiguous()", "result.clone()"
+    if stable:
+        dense = "result.is_contiguous() ? result : torch::stable::contiguous(result)"
+        clone = "torch::stable::clone(result)"
+    words = {"memory": memory, "tensor": tensor, "contiguous": dense, "clone": clone, "capacity": capacity}
+    return Template(_PACKED).substitute(words)
 
 
 def _conversions(kernel: Kernel, op: Op, interface: Interface, arguments: Sequence[Argument]) -> str:

@@ -94,9 +94,8 @@ def find_launchers(kernel: Kernel, op: Op, text: str) -> tuple[Launcher, ...]:
             raise fail(f"returns '{function.returns}', want void")
         template = _template_parameter(function.template, fail)
         if template and (wrong := [dtype for dtype in op.dtypes if dtype not in _TEMPLATE_TYPES]):
-            raise fail(
-                f"is a template, and op {op.name!r} has dtype {wrong[0]}: only float32 and float64 can be instantiated"
-            )
+            only = "only float32 and float64 can be instantiated"
+            raise fail(f"is a template, and op {op.name!r} has dtype {wrong[0]}: {only}")
         parameters = tuple(_parameter(one, template, fail) for one in function.parameters[:-1])
         if not any(parameter.is_pointer for parameter in parameters):
             raise fail("takes no pointer, so that nothing tells on which device to launch")
@@ -268,9 +267,8 @@ def host_text(kernel: Kernel, op: Op, launchers: tuple[Launcher, ...]) -> str:
     for launcher in launchers:
         for type_ in types_of(launcher, op):
             parameters = [parameter.spelled(launcher.template, type_) for parameter in launcher.parameters]
-            declarations.append(
-                f'extern "C" const char* {launcher.symbol(type_)}({", ".join([*parameters, "void* stream_"])});'
-            )
+            taken = ", ".join([*parameters, "void* stream_"])
+            declarations.append(f'extern "C" const char* {launcher.symbol(type_)}({taken});')
         functions.append(
             Template(_FUNCTION).substitute(
                 name=launcher.name,
@@ -315,10 +313,8 @@ def launch_arguments(launcher: Launcher, type_: str) -> list[str]:
     for parameter in launcher.parameters:
         plain = type_ if parameter.type == launcher.template else parameter.type
         if parameter.is_pointer:
-            const = "const " * parameter.is_const
-            arguments.append(
-                f'launch_.pointer<{const}{plain}>("{parameter.name}", {parameter.name}, {SCALAR_TYPES[plain]})'
-            )
+            spelled, name = "const " * parameter.is_const + plain, parameter.name
+            arguments.append(f'launch_.pointer<{spelled}>("{name}", {name}, {SCALAR_TYPES[plain]})')
         elif parameter.type == "int":
             arguments.append(f'launch_.narrow("{parameter.name}", {parameter.name})')
         else:
