@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 from ..autopsy.symbolize import lines_of, short_name
 from ..base.above import Shown
-from ..base.arguments import boolean, plural
+from ..base.arguments import boolean, first_line, plural
 from ..base.device import DEVICES
 from ..base.files import UTF8
 from ..base.packages import install_command
@@ -293,9 +293,8 @@ class Assembly(Shown):
             left = [(loop, texts) for texts, loops in theirs[first:end] for loop in loops]
             for now, texts in [(loop, texts) for texts, loops in mine[start:stop] for loop in loops]:
                 # They have a line in common, or one line and its edit.
-                alike = [
-                    each for each in left if any(difflib.get_close_matches(one, texts, 1, _ALIKE) for one in each[1])
-                ]
+                nearest = partial(difflib.get_close_matches, possibilities=texts, n=1, cutoff=_ALIKE)
+                alike = [each for each in left if any(map(nearest, each[1]))]
                 # Of a loop of vectors and the one for what is left over, the former is what a loop is compared with.
                 # And of floats and doubles that a text is made for, the one of the same.
                 ranks = [
@@ -307,10 +306,9 @@ class Assembly(Shown):
                     rows.append(f"  new: {now}")
                     continue
                 left.remove(before)
-                same = before[0].said == now.said
-                rows.append(
-                    f"  loop at {now.where}: {f'{now.said}, as before' if same else f'{before[0].said} -> {now.said}'}"
-                )
+                was = before[0].said
+                said = f"{now.said}, as before" if was == now.said else f"{was} -> {now.said}"
+                rows.append(f"  loop at {now.where}: {said}")
             gone = Counter(str(loop) for loop, _ in left)
             rows += [f"  gone: {loop}" + f" ({many} such loops)" * (many > 1) for loop, many in gone.items()]
         return [f"beside {self.other.kernel}:", *(rows or ["  neither has a loop"])]
@@ -382,10 +380,8 @@ def assembly(
         if other is None or error.kernel != chosen[1].label:
             raise
         [alone] = _all_of(chosen[:1], setting, remarks, sizes)
-        why = str(error).partition("\n")[0]
-        return replace(
-            alone, note=f"{alone.note} There is nothing of {chosen[1].label} to compare it with: {why}".strip()
-        )
+        why = f"There is nothing of {chosen[1].label} to compare it with: {first_line(str(error))}"
+        return replace(alone, note=f"{alone.note} {why}".strip())
     return replace(found[0], other=found[1]) if other is not None else found[0]
 
 
@@ -402,9 +398,8 @@ def _all_of(
         text = built.kernel.sources[DEVICES[built.device].text]
         routines, elsewhere = _routines(built.library.path, _file_of(built.kernel, DEVICES[built.device].text))
         if has_threads(text):
-            routines = [
-                replace(one, loops=tuple(replace(loop, has_threads=True) for loop in one.loops)) for one in routines
-            ]
+            shared = [tuple(replace(loop, has_threads=True) for loop in one.loops) for one in routines]
+            routines = [replace(one, loops=loops) for one, loops in zip(routines, shared, strict=True)]
         one = Assembly(built.kernel.label, version, text, tuple(routines), elsewhere=elsewhere)
         if remarks:
             one = replace(one, remarks=_remarks_of(one, remarks_of(built, setting.progress)))
@@ -692,9 +687,8 @@ def _disassembler() -> tuple[str, ...]:
     for tool in _TOOLS:
         if shutil.which(tool[0]):
             return tool
-    raise ToolchainError(
-        f"the assembly of a kernel needs objdump or llvm-objdump on PATH. {install_command('objdump')}"
-    )
+    command = install_command("objdump")
+    raise ToolchainError(f"the assembly of a kernel needs objdump or llvm-objdump on PATH. {command}")
 
 
 def _disassembled(path: Path) -> dict[str, list[tuple[int, str]]]:
