@@ -64,9 +64,8 @@ def parse(argv: Sequence[str] | None = None) -> Namespace:
     """
     parser = ArgumentParser(prog="python -m lltm_inline.demo", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer sizes and less time for each")
-    parser.add_argument(
-        "--sizes", nargs="+", metavar="B,F,S", help="sizes to time, in place of the tutorial's and a sweep over B"
-    )
+    sizes = "sizes to time, in place of the tutorial's and a sweep over B"
+    parser.add_argument("--sizes", nargs="+", metavar="B,F,S", help=sizes)
     parser.add_argument("--kernels", nargs="+", metavar="NAME", default=KERNELS, help=f"default: {' '.join(KERNELS)}")
     parser.add_argument("--device", default="cpu", help="cpu")
     out = "for plot and numbers; default: demo-output"
@@ -78,10 +77,11 @@ def parse(argv: Sequence[str] | None = None) -> Namespace:
     for name in given.kernels:
         if registry[name].op != op.name:
             raise InputError(f"kernel {name!r}: the demo is about the LLTM. Its kernels: {', '.join(KERNELS)}")
-    sizes = [_size(text) for text in given.sizes or ()] or [*TUTORIAL_SIZES, *(QUICK_SWEEP if given.quick else SWEEP)]
-    for size in sizes:
+    usual = [*TUTORIAL_SIZES, *(QUICK_SWEEP if given.quick else SWEEP)]
+    given.sizes = list(dict.fromkeys([_size(text) for text in given.sizes or ()] or usual))
+    for size in given.sizes:
         op.named(size)
-    given.sizes, given.seconds = list(dict.fromkeys(sizes)), 0.15 if given.quick else 0.4
+    given.seconds = 0.15 if given.quick else 0.4
     return given
 
 

@@ -119,9 +119,8 @@ class Auditor:
         if len(got) != len(want):
             more = len(self._op.signature.changed)
             names = self._outputs[: len(self._outputs) - more]
-            raise CheckError(
-                f"'{label}' returned {len(got) - more} outputs at {self.where}, want {len(names)}: {', '.join(names)}"
-            )
+            wants = f"want {len(names)}: {', '.join(names)}"
+            raise CheckError(f"'{label}' returned {len(got) - more} outputs at {self.where}, {wants}")
         self._compare(label, self._outputs, got, want, when)
 
     def gradients(self, label: str, got: Sequence[Any], one: InputSet, *, when: str = "") -> None:
@@ -134,9 +133,8 @@ class Auditor:
             return
         with torch.enable_grad(), seeded():
             results = as_tuple(self._op.reference(*one.inputs))
-            want = torch.autograd.grad(
-                [results[i] for i in self._ring.differentiable], one.wanted, one.grads, allow_unused=True
-            )
+            found = [results[index] for index in self._ring.differentiable]
+            want = torch.autograd.grad(found, one.wanted, one.grads, allow_unused=True)
         self._compare(label, [f"d_{name}" for name in self._ring.names], _filled(got, one), _filled(want, one), when)
 
     def _backward(self, label: str, results: Any, one: InputSet) -> tuple[Any, ...]:
@@ -144,10 +142,8 @@ class Auditor:
             return ()
         found = [as_tuple(results)[index] for index in self._ring.differentiable]
         if not all(result.requires_grad for result in found):
-            names = ", ".join(self._ring.names)
-            raise CheckError(
-                f"'{label}' has no gradient: its outputs do not depend on {names} for autograd. {self._refusal}"
-            )
+            why = f"its outputs do not depend on {', '.join(self._ring.names)} for autograd"
+            raise CheckError(f"'{label}' has no gradient: {why}. {self._refusal}")
         return torch.autograd.grad(found, one.wanted, one.grads, allow_unused=True)
 
     def _unchanged(self, label: str, one: InputSet, before: Sequence[Any]) -> None:

@@ -127,9 +127,8 @@ def benchmark(
         with noting(chosen):
             lacking = require_right(chosen, setting, show, forward=True) if check else []
             if lacking and "forward" not in wanted:
-                raise CheckError(
-                    f"'{lacking[0]}' has no backward, so it can be timed in forward alone: directions=['forward']"
-                )
+                cure = "it can be timed in forward alone: directions=['forward']"
+                raise CheckError(f"'{lacking[0]}' has no backward, so {cure}")
             if lacking:
                 plan = replace(plan, directions=("forward",))
             timings = time_built(built, plan, setting, show, watch)

@@ -197,9 +197,8 @@ class _Counter:
         """Make the columns of rows: one for each launch, its barriers, and each line that does something to an array."""
         lines = lines_of((at for launch in launches for site in launch["sites"] for at in site["calls"]), self.path)
         if not lines and any(launch["sites"] for launch in launches):
-            raise ToolchainError(
-                "counts name lines, for which addr2line (of binutils) or llvm-symbolizer must work here"
-            )
+            need = "addr2line (of binutils) or llvm-symbolizer"
+            raise ToolchainError(f"counts name lines, for which {need} must work here")
         texts = (self.name, f"{self.name} (cuda)")
         rows = []
         for number, launch in enumerate(launches, 1):

@@ -171,9 +171,8 @@ class Measurement(Task):
 
 def _bytes_of(outputs: Sequence[torch.Tensor], stack: Stack) -> int:
     """Count the memory of the outputs, each block once, and none that is an input's."""
-    given = {
-        item.untyped_storage().data_ptr() for layer in stack.layers for item in layer if isinstance(item, torch.Tensor)
-    }
+    tensors = (item for layer in stack.layers for item in layer if isinstance(item, torch.Tensor))
+    given = {item.untyped_storage().data_ptr() for item in tensors}
     blocks = {output.untyped_storage().data_ptr(): output.untyped_storage().nbytes() for output in outputs}
     return sum(size for block, size in blocks.items() if block not in given)
 

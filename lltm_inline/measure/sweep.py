@@ -106,9 +106,8 @@ def sweep(
             show(f"comparing {one.kernel.label} with the reference", 1)
             try:
                 if check:
-                    require_right(
-                        [one.kernel], setting, lambda text, more=0: None, forward=plan.directions == ("forward",)
-                    )
+                    forward = plan.directions == ("forward",)
+                    require_right([one.kernel], setting, lambda text, more=0: None, forward=forward)
                 run_or_raise(Comparison((one,), plan), setting)
             except (CheckError, CrashError) as error:
                 if one.kernel.label == base.label:

@@ -194,10 +194,8 @@ class Kernel(Shown):
             raise DefinitionError(f"replace() cannot change {', '.join(sorted(unknown))} of kernel {self.label!r}")
         for name in ("params", "slots"):
             if name in changes:
-                given = mapping(
-                    name, changes[name], _TABLES[name], where=f"kernel {self.label!r}", error=DefinitionError
-                )
-                changes[name] = {**getattr(self, name), **given}
+                how: dict[str, Any] = {"where": f"kernel {self.label!r}", "error": DefinitionError}
+                changes[name] = {**getattr(self, name), **mapping(name, changes[name], _TABLES[name], **how)}
         made = replace(self, **changes)
         # Those that it has may become idle: an edit takes a use out.
         texts = "\n".join((*made.sources.values(), *made.slots.values()))
@@ -273,9 +271,8 @@ def _check_types(kernel: Kernel) -> None:
 def _validate(kernel: Kernel) -> None:
     name = kernel.name
     if not _NAME.match(name):
-        raise DefinitionError(
-            f"kernel name {shown(name)} is not 'op/variant' in lower-case identifiers, like 'lltm/fused'"
-        )
+        want = "'op/variant' in lower-case identifiers, like 'lltm/fused'"
+        raise DefinitionError(f"kernel name {shown(name)} is not {want}")
     if (kernel.python is None) == (not (kernel.cpp or kernel.cuda)):
         raise DefinitionError(f"kernel {name!r} needs a source text (cpp= or cuda=), or python=, and not both")
     if complaint := next(_complaints(kernel), ""):
@@ -345,9 +342,8 @@ def _edit_message(kernel: Kernel, old: str, places: list[tuple[str, int]]) -> st
     if places:
         where = ", ".join(f"{kind} line {line}" for kind, line in places[:20]) + ", ..." * (len(places) > 20)
         return f"{shown(old, 200)} occurs {len(places)} times in kernel {kernel.label!r} ({where}), want exactly 1: give more of the line"
-    lines = {
-        line.strip(): (kind, n) for kind, text in kernel.sources.items() for n, line in enumerate(text.split("\n"), 1)
-    }
+    texts = [(kind, text.split("\n")) for kind, text in kernel.sources.items()]
+    lines = {line.strip(): (kind, n) for kind, text in texts for n, line in enumerate(text, 1)}
     # Comparing takes time with the square of the length, and only a text of a line or two is near to a line.
     near = difflib.get_close_matches(old.strip(), lines, n=1, cutoff=0.3) if len(old) < 500 else []
     hint = f" Nearest, {lines[near[0]][0]} line {lines[near[0]][1]}: {near[0]!r}" if near else ""

@@ -411,16 +411,14 @@ class Op(Shown):
 
     def _check_letters(self) -> None:
         """Every letter must follow from the inputs that are always there: bindings check all shapes against those."""
-        required = [self.shape_of[argument.name] for argument in self.required]
+        required, where = [self.shape_of[argument.name] for argument in self.required], f"op {self.name!r}:"
         if not required:
             raise DefinitionError(f"op {self.name!r} takes no Tensor")
         if any(shape.untold for shape in required):
             return
         fixed = [shape for shape in self.shape_of.values() if not shape.any_rank]
         if self.any_rank and any(ELEMENTS in shape.letters for shape in fixed):
-            raise DefinitionError(
-                f"op {self.name!r}: beside a shape '...', {ELEMENTS} is its number of elements and no extent"
-            )
+            raise DefinitionError(f"{where} beside a shape '...', {ELEMENTS} is its number of elements and no extent")
         known = letters_of(required)
         integers = [argument.name for argument in self.signature.inputs if argument.type == "int"]
         for name, shape in self.shape_of.items():
@@ -429,28 +427,18 @@ class Op(Shown):
                     f"op {self.name!r}: the shape of {name!r} follows from {others[0]}, which is neither a letter nor one of the "
                     f"op's integers ({', '.join(integers) or 'it has none'})"
                 )
-            self._try(name, shape)
+            try:
+                _ = shape.function and shape(dict.fromkeys((*shape.letters, *shape.numbers), _ANY_SIZE))
+            except Exception as error:  # it is somebody else's code
+                said = f"the shape of {name!r} cannot be told from letters: {type(error).__name__}: {error}"
+                raise DefinitionError(f"{where} {said}") from error
             unknown = [letter for letter in shape.letters if letter not in known]
             if unknown:
                 raise DefinitionError(
                     f"op {self.name!r}: shape {shape} of {name!r} has {', '.join(unknown)}, which no required input has as a whole extent"
                 )
         if self.any_rank and not self.any_rank_inputs:
-            raise DefinitionError(
-                f"op {self.name!r}: no input that is always there has the shape '...' of {self.any_rank[0]}"
-            )
-
-    def _try(self, name: str, shape: Shape) -> None:
-        """Call a shape that is a function once."""
-        if shape.function is None:
-            return
-        try:
-            shape(dict.fromkeys((*shape.letters, *shape.numbers), _ANY_SIZE))
-        except Exception as error:  # it is somebody else's code
-            said = f"{type(error).__name__}: {error}"
-            raise DefinitionError(
-                f"op {self.name!r}: the shape of {name!r} cannot be told from letters: {said}"
-            ) from error
+            raise DefinitionError(f"{where} no input that is always there has the shape '...' of {self.any_rank[0]}")
 
     def __str__(self) -> str:
         shapes = ", ".join(f"{name} {self.shape_text(name)}" for name in self.shapes)
@@ -606,24 +594,20 @@ class Op(Shown):
                 self._check_members(argument.name, value, sizes, f"{what} {argument.name}")
             if not argument.is_tensor or value is None:
                 continue
+            given = f"{what} {argument.name} of"
             if argument.dtype and str(value.dtype) != f"torch.{argument.dtype}":
-                raise DefinitionError(
-                    f"{what} {argument.name} of {value.dtype} at {where}, want torch.{argument.dtype}"
-                )
-            want = self.shape_of[argument.name]
-            if not want.any_rank and tuple(value.shape) != want(sizes):
-                raise DefinitionError(
-                    f"{what} {argument.name} of shape {tuple(value.shape)} at {where}, want {want} = {want(sizes)}"
-                )
+                raise DefinitionError(f"{given} {value.dtype} at {where}, want torch.{argument.dtype}")
+            want, shape = self.shape_of[argument.name], tuple(value.shape)
+            if not want.any_rank and shape != want(sizes):
+                raise DefinitionError(f"{given} shape {shape} at {where}, want {want} = {want(sizes)}")
         return tuple(made)
 
     def _check_members(self, name: str, members: Sequence[Any], sizes: Mapping[str, int], what: str) -> None:
         """Hold a list of tensors against the shape that all of them have."""
         want = self.shape_of[name]
         if not members and name in {argument.name for argument in self.required}:
-            raise DefinitionError(
-                f"{what} that is empty, want one tensor at least: there is no other that tells its dtype"
-            )
+            no_other = "there is no other that tells its dtype"
+            raise DefinitionError(f"{what} that is empty, want one tensor at least: {no_other}")
         for place, member in enumerate(members):
             if not (want.any_rank or want.untold) and tuple(member.shape) != want(sizes):
                 raise DefinitionError(f"{what}[{place}] of shape {tuple(member.shape)}, want {want} = {want(sizes)}")

@@ -76,10 +76,8 @@ class Registry(Mapping[str, Kernel], Shown):
         require(isinstance(kernel, Kernel), "kernel", kernel, "a Kernel")
         if kernel.op in self._ops:
             return self._ops[kernel.op]
-        known = offer(kernel.op, self._ops)
-        raise UnknownKernelError(
-            f"kernel {kernel.label!r}: no op {kernel.op!r}.{known}. Register an Op of that name first"
-        )
+        cure = f"{offer(kernel.op, self._ops)}. Register an Op of that name first"
+        raise UnknownKernelError(f"kernel {kernel.label!r}: no op {kernel.op!r}.{cure}")
 
     def register(self, entry: _Entry) -> _Entry:
         """Add an op (with its reference as `op/python`) or a kernel.
@@ -360,9 +358,8 @@ class Registry(Mapping[str, Kernel], Shown):
 
     def __getitem__(self, name: str) -> Kernel:
         if not isinstance(name, str):
-            raise UnknownKernelError(
-                f"no kernel {shown(name)}: a name is a string, like 'lltm/fused' or 'lltm/fused@2'"
-            )
+            want = "a name is a string, like 'lltm/fused' or 'lltm/fused@2'"
+            raise UnknownKernelError(f"no kernel {shown(name)}: {want}")
         base, at, revision = name.partition("@")
         if not at and base in self._current:
             return self._current[base]
@@ -439,11 +436,8 @@ def fit(kernel: Kernel, op: Op) -> None:
     """
     signature = op.signature
     names = [argument.name for argument in (*signature.inputs, *signature.outputs)]
-    unknown = [name for name in kernel.saves if name not in names]
-    if unknown:
-        raise DefinitionError(
-            f"kernel {kernel.label!r} saves {', '.join(unknown)}; op {op.name!r} has {', '.join(names)}"
-        )
+    if unknown := ", ".join(name for name in kernel.saves if name not in names):
+        raise DefinitionError(f"kernel {kernel.label!r} saves {unknown}; op {op.name!r} has {', '.join(names)}")
 
 
 @dataclass(frozen=True)

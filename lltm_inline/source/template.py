@@ -300,9 +300,8 @@ def require_text(kernel: Kernel, device: str, cure: bool = True) -> None:
         )
         raise DefinitionError(f"kernel {kernel.label!r}: {why}, so it runs on {others} alone")
     say = f": say device={devices_of(kernel)[-1]!r}" if cure else " alone"
-    raise DefinitionError(
-        f"kernel {kernel.label!r} has no {text} text: device {device!r} needs one. It runs on {others}{say}"
-    )
+    needs = f"has no {text} text: device {device!r} needs one. It runs on {others}{say}"
+    raise DefinitionError(f"kernel {kernel.label!r} {needs}")
 
 
 def is_torch_free(kernel: Kernel) -> bool:
