@@ -236,8 +236,9 @@ def _cache() -> Finding:
         with tempfile.TemporaryFile(dir=path / "tmp"):
             pass
     except CacheError as error:
-        chmod = re.search(r"chmod 700 .*", str(error))
-        return Finding("cache directory", "missing", _without_advice(str(error)), chmod[0] if chmod else _NEW_CACHE)
+        _, chmod, place = str(error).partition("chmod 700 ")
+        cure = f"{chmod}{place}" if chmod else _NEW_CACHE
+        return Finding("cache directory", "missing", _without_advice(str(error)), cure)
     except OSError as error:
         return Finding("cache directory", "missing", f"cannot write to {error.filename}: {error.strerror}", _NEW_CACHE)
     mode = stat.S_IMODE(path.stat().st_mode)
@@ -292,7 +293,7 @@ def _nvcc() -> Finding:
         except ToolchainError as mistake:  # an architecture that is none
             found += f": {_without_advice(str(mistake))}"
             return Finding("nvcc", "optional", found, "unset TORCH_CUDA_ARCH_LIST")
-        why = re.split(": (?:it cannot run|nvidia-smi)", _without_advice(str(error)))[0]
+        why = _without_advice(str(error)).partition(": it cannot run")[0].partition(": nvidia-smi")[0]
         found += f": CUDA texts are compile-checked for a GPU, and run on cuda-cpu alone: {why}"
         return Finding("nvcc", "ok", found)
     return Finding("nvcc", "ok", f"{found}: CUDA texts are built and run")

@@ -40,7 +40,7 @@ _SAMPLES = "997"
 #: Of the stack, in bytes: so much goes into a sample, to see who called whom. Libraries of PyTorch keep no frame pointers.
 _STACK = "dwarf,16384"
 #: How perf names samples that a clock has taken.
-_CLOCK = re.compile(r"^\s*(?:cpu|task)-clock\b", re.MULTILINE)
+_CLOCKS = ("cpu-clock", "task-clock")
 _FRAME = re.compile(r"\s*([0-9a-f]+) (.+) \((.+)\)")
 #: How calls of ATen are spelled where they lead into it.
 _ATEN = re.compile(r"at::_ops::(\w+)::\w+|at::TensorBase::__dispatch_(\w+)")
@@ -334,7 +334,7 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
     stacks = [stack for each in rows if (stack := [row.groups() for row in each])]
     # A caller's address is that of the instruction after its call. A clock finds the processor behind what it has waited for; its own
     # counters, where they are open, know the instruction itself.
-    behind = bool(_CLOCK.search(listed))
+    behind = any(line.lstrip().startswith(_CLOCKS) for line in listed.splitlines())
     at = [[(int(ip, 16) - (behind or turn > 0), dso) for turn, (ip, _, dso) in enumerate(stack)] for stack in stacks]
     offsets = [[(ip - first if ip >= first else ip + shift) if dso == own else -1 for ip, dso in stack] for stack in at]
     places = lines_of({each for stack in offsets for each in stack if each >= 0}, own)

@@ -35,7 +35,7 @@ _ARM = re.compile(r"f(?:add|sub|mul|div|mla|mls|max|min|sqrt|n?madd|n?msub|maxnm
 #: Of a CUDA text, for one thread.
 _PTX = re.compile(r"(?:add|sub|mul|fma|mad|div|max|min|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh|setp)(?:\.\w+)*\.f(32|64)$")
 _SASS = re.compile(r"(?:(F)|D)(?:ADD|MUL|FMA|MNMX|SETP)(2?)(?:\.\w+)*$")
-_SQRT = re.compile(r"v?sqrts[sd]")
+_SQRT = ("sqrtss", "sqrtsd", "vsqrtss", "vsqrtsd")
 #: From float to double, and back.
 _WIDENS, _NARROWS = re.compile(r"v?cvt([ps])s2\1d|fcvtl2?"), re.compile(r"v?cvt([ps])d2\1s|fcvtn2?")
 _CONVERTS = ", from float to double and back (a constant like 0.5 asks for that: 0.5f does not)"
@@ -56,9 +56,9 @@ _NEIGHBOURS = " (threads whose places lie less than 64 bytes apart wait for each
 _ATOMIC = ", an atomic operation in each iteration, which waits for all threads: add up in a local variable, and do it once, at the end"
 #: Of a jump that may go on: what follows farther behind it is not where it goes on.
 _JUMP_BYTES = 6
-_COMPARES = re.compile(r"v?u?comis[sd]")
+_COMPARES = ("comiss", "comisd")
 #: What else sets the flags by which a jump goes.
-_FLAGS = re.compile(r"cmp|test|add|sub|inc|dec|and|or|xor|sh[lr]")
+_FLAGS = ("cmp", "test", "add", "sub", "inc", "dec", "and", "or", "xor", "shl", "shr")
 _BRANCHES = (
     ", goes one way or another by a number: where these are random, each wrong guess of the processor costs some twenty clocks "
     "(code that stores in each iteration, and adds the comparison to a count or a sum, does without)"
@@ -78,7 +78,7 @@ _FEW = 2
 #: What reads one number into a part of a vector, or many from as many places.
 _PICKS = re.compile(r"v?(?:insertps|pinsr[dq]|movhp[sd]) +xmm\d+,.*PTR \[|vp?gather")
 _DIVIDES = ", divides whole numbers (idiv, div), which takes as long as ten additions or more"
-_ADDS_ONE = re.compile(r"v?adds[sd]")
+_ADDS_ONE = ("addss", "addsd", "vaddss", "vaddsd")
 _IN_ORDER = ", adds up in order, one number at a time"
 #: From so many additions on, each of which waits for the one before it, a loop adds up in order.
 _CHAIN = 4
@@ -183,7 +183,7 @@ class Loop:
     @property
     def has_sqrt(self) -> bool:
         """Whether it takes square roots one at a time."""
-        return any(map(_SQRT.fullmatch, (one.name for one in self.instructions)))
+        return any(one.name in _SQRT for one in self.instructions)
 
     def by_line(self, most: int | None = None) -> Iterator[tuple[int, list[Instruction]]]:
         """Yield the first instructions in order, those together that belong to one line; one of no line goes with those before it."""
@@ -236,14 +236,15 @@ class Loop:
         names, jumps = [one.name for one in self.instructions], 0
         own = {one.address for one in self.instructions}
         for at, name in enumerate(names):
-            if _COMPARES.fullmatch(name):
-                after = (one for one in self.instructions[at + 1 :] if _JUMP.match(one.name) or _FLAGS.match(one.name))
+            if name.endswith(_COMPARES):
+                behind = self.instructions[at + 1 :]
+                after = (one for one in behind if _JUMP.match(one.name) or one.name.startswith(_FLAGS))
                 if (jump := next(after, None)) and _JUMP.match(jump.name):
                     to = _TARGET.search(jump.text)
                     follows = self.instructions.index(jump) + 1
                     gaps = [one.address - jump.address for one in self.instructions[follows : follows + 1]]
                     jumps += to is not None and int(to[1], 16) in own and gaps != [] and gaps[0] <= _JUMP_BYTES
-        return jumps > sum(map(bool, map(_SQRT.fullmatch, names)))
+        return jumps > sum(name in _SQRT for name in names)
 
     @property
     def chases(self) -> bool:
@@ -300,7 +301,7 @@ class Loop:
         last = ""
         for one in self.instructions:
             registers = re.findall(r"[xyz](mm\d+)", one.text)
-            if _ADDS_ONE.fullmatch(one.name) and registers:
+            if one.name in _ADDS_ONE and registers:
                 # With two operands the first is read, too.
                 read = registers[one.text.count(",") > 1 :]
                 chain_of = chain_of + 1 if last in read else 1

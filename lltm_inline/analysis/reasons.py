@@ -88,7 +88,7 @@ RARE = re.compile(
     r"c10::|a function by its address|mem(?:cpy|move|set|cmp)|__errno_location|std::chrono|.*operator\(\)$"
 )
 #: What is left of one that asks for a size is called where that is symbolic, or of another dimension.
-_ASKED = re.compile(r"\.(?:size|stride|numel|dim)\(")
+_ASKED = (".size(", ".stride(", ".numel(", ".dim(")
 #: Functions of which at::vec::Vectorized has one.
 _OF_NUMBERS = re.compile(
     r"(?:a?(?:cos|sin|tan)h?|atan2|erfc?|exp2?|expm1|log|log10|log1p|log2|lgamma|fmod|hypot|pow|ceil|floor|round|trunc)f?"
@@ -151,7 +151,7 @@ def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remar
         return one
     how, help = str(Why.CALLS), Why.CALLS.help
     own = [name for name in calls if not RARE.match(name)]
-    if not own and _ASKED.search("".join(_loop_around(text, one.line))):
+    if not own and any(asked in part for asked in _ASKED for part in _loop_around(text, one.line)):
         own = ["at::TensorBase::size"]
     calls = own or calls
     grown = _GROWN.search(_loop_around(text, one.line)[1])
@@ -396,11 +396,11 @@ def because_of_memory(one: Remark, text: str) -> Remark:
     head, body = _loop_around(text, one.line)
     if help := _in_a_local(head, body):
         return replace(one, help=help)
-    elements = [(name, re.sub(r"\s", "", index), sign) for name, index, sign in _ELEMENT.findall(body)]
+    elements = [(name, "".join(index.split()), sign) for name, index, sign in _ELEMENT.findall(body)]
     made = set(_MADE.findall(body))
     for name, index, sign in elements:
         if sign and (
-            re.search(r"[\[(]", index)
+            {"[", "("} & {*index}
             or any(other == name and place != index for other, place, _ in elements)
             # What is added to at a place that each iteration computes, as in a histogram, is shared.
             or (sign != "=" and not made.isdisjoint(_NAMES.findall(index)))
@@ -492,7 +492,7 @@ def _places(body: str, whole: str) -> Iterator[tuple[str, set[str]]]:
     for name, index in _INDEX.findall(whole):
         body = re.sub(rf"\b{name}\b", index, body)
     for place in _PLACE_OF.findall(body):
-        yield place, {each.strip() for each in re.split(r"[-+]", place.rpartition("[")[2].rstrip("] "))}
+        yield place, {each.strip() for each in place.rpartition("[")[2].rstrip("] ").replace("-", "+").split("+")}
 
 
 def because_of_repeats(one: Remark, text: str) -> Remark:
@@ -506,7 +506,7 @@ def because_of_repeats(one: Remark, text: str) -> Remark:
     terms = {*_NAMES.findall(found[2])} - {_counter(head)}
     window = _WINDOW.fullmatch(found[2])
     if window and not has_threads(text):
-        along = {each.strip() for each in re.split(r"[-+]", window[1])}
+        along = {each.strip() for each in window[1].replace("-", "+").split("+")}
         ends = head.split(";")[:2]
         if {outer, _counter(head)} <= along or (
             along == {_counter(head)} and all(outer in _NAMES.findall(each) for each in ends) and "--" not in head

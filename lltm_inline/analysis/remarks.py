@@ -30,7 +30,7 @@ _DONE = (
     (r"(?:completely unrolled loop with|loop with) (\d+) iterations(?: completely unrolled.*)?", "unrolled", "all its iterations"),
     (r"(?:completely )?unrolled loop by a factor of (\d+).*", "unrolled", "{} iterations in one"),
 )  # fmt: skip
-_ALIASING = re.compile(r"loop versioned for vectorization because of possible aliasing.*")
+_ALIASING = "loop versioned for vectorization because of possible aliasing"
 #: The test costs so little that nothing is to be mended.
 _VERSIONS = "in two versions, of which each call chooses one by whether the arrays overlap"
 _UNROLLED_MORE = re.compile(r"loop unrolled (\d+) times.*")
@@ -157,8 +157,8 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
 
 
 def _number(one: Remark) -> int:
-    found = re.match(r"\d+", one.how) if one.what == "vectorised" else None
-    return int(found[0]) if found else 0
+    number = one.how.partition(" ")[0]
+    return int(number) if one.what == "vectorised" and number.isdigit() else 0
 
 
 def _told(printed: str) -> Iterator[tuple[str, int, str, str]]:
@@ -202,7 +202,7 @@ def _done(line: int, said: str, own: set[str]) -> Iterator[Remark]:
             yield Remark(line, what, how.format(done[1]))
     if more := _UNROLLED_MORE.fullmatch(said):
         yield Remark(line, "unrolled", f"{int(more[1]) + 1} iterations in one")
-    if _ALIASING.fullmatch(said):
+    if said.startswith(_ALIASING):
         yield Remark(line, "vectorised", _VERSIONS)
     if called := _INLINED.match(said):
         yield from (Remark(line, "inlined", one) for one in _own(called[1] or called[2], own))

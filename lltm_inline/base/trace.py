@@ -17,7 +17,7 @@ _RED, _GREEN, _BOLD, _END = "\033[31m", "\033[32m", "\033[1m", "\033[0m"
 _COLOUR = re.compile("\033\\[\\d+m")
 _HERE = str(Path(__file__).resolve().parents[1])
 #: IPython's own way to call a magic: the line is the whole cell again.
-_MAGIC = re.compile(r"get_ipython\(\)\.run_(?:cell|line)_magic\(")
+_MAGICS = ("get_ipython().run_cell_magic(", "get_ipython().run_line_magic(")
 _MARKED = re.compile(r"^\s*-> +\d+ \|")
 _CARET = re.compile(r"^\s*\|?\s*\^~*\s*$")
 _LEAD = re.compile(r"^(\s*)(likely cause:|hint:|[\w./ ()@-]+:\d+(?::\d+)?:) ")
@@ -50,7 +50,7 @@ def lines_of(error: BaseException) -> list[str]:
         return list(table.structured_traceback(type(error), error, error.__traceback__))
     frames = [] if getattr(table, "mode", "") == "Minimal" else traceback.extract_tb(error.__traceback__)
     notes = [note for note in map(_noted, getattr(error, "__notes__", ())) if note]
-    own = [one for one in frames if _is_of_user(one.filename) and not _MAGIC.match((one.line or "").strip())]
+    own = [one for one in frames if _is_of_user(one.filename) and not (one.line or "").strip().startswith(_MAGICS)]
     parts = [*(f"{_frame(frame, shell)}\n" for frame in own), _message(error), *notes]
     plain = str(getattr(shell, "colors", "")).lower() == "nocolor"
     return [_COLOUR.sub("", part) for part in parts] if plain else parts

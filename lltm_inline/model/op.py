@@ -561,7 +561,8 @@ class Op(Shown):
             raise
         except Exception as error:
             said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-            if isinstance(error, MemoryError | RuntimeError) and re.search("allocat|memory|size", str(error)):
+            is_full = any(word in str(error) for word in ("allocat", "memory", "size"))
+            if isinstance(error, MemoryError | RuntimeError) and is_full:
                 raise InputError(f"op {self.name!r}: no memory for inputs at {where}: {said}") from error
             raise DefinitionError(f"op {self.name!r}: inputs() failed at {where}: {said}") from error
         return self._checked_inputs(made, sizes, where)

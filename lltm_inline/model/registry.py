@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -466,7 +465,8 @@ class Diff(Shown):
     @property
     def kinds(self) -> tuple[str, ...]:
         """What differs: `cpp`, `params`, `flags`, ..."""
-        return tuple(re.findall(rf"^\+\+\+ {re.escape(self.after)} \((\w+)\)$", self.text, re.MULTILINE))
+        ahead, lines = f"+++ {self.after} (", self.text.split("\n")
+        return tuple(line.removeprefix(ahead).removesuffix(")") for line in lines if line.startswith(ahead))
 
     @property
     def removed_lines(self) -> int:

@@ -17,6 +17,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import Any
 
 from ..base.arguments import LARGEST, plural, shown
@@ -176,8 +177,8 @@ class Shape:
             return cls((Dim(((ELEMENTS, 1),)),), words)
         if ANY_RANK in words:
             raise DefinitionError(f"shape {shown(text)}: '...' is a whole shape, of any rank, and stands alone")
-        special = re.compile(r"[a-z*/()]") if of_output else re.compile(r"(?!)")
-        return cls(tuple(Formula.parse(word) if special.search(word) else Dim.parse(word) for word in words), words)
+        special = {*ascii_lowercase, *"*/()"} if of_output else set[str]()
+        return cls(tuple(Formula.parse(word) if special & {*word} else Dim.parse(word) for word in words), words)
 
     def __call__(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         if self.function is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
@@ -219,7 +218,7 @@ _MEMORY_OF_OPTIONAL = """\
 const void* memory_of(const std::optional<$tensor>& tensor) { return tensor ? memory_of(*tensor) : nullptr; }
 """
 
-#: Functions that take values from the stack, each with the types of arguments that need it; one may need those before it.
+#: Functions that take values from the stack, each with how the types of arguments end that need it; one may need those before it.
 _TAKE = {
     r"""
 template <class T> T number_(StableIValue value) {
@@ -227,7 +226,7 @@ template <class T> T number_(StableIValue value) {
   std::memcpy(&result, &value, sizeof(T));
   return result;
 }
-""": re.compile("float|int|bool|ScalarType"),
+""": ("float", "int", "bool", "ScalarType"),
     r"""
 std::string text_(StableIValue value) {
   const auto handle = reinterpret_cast<StringHandle>(value);
@@ -238,14 +237,14 @@ std::string text_(StableIValue value) {
   torch_delete_string(handle);
   return text;
 }
-""": re.compile("str"),
+""": ("str",),
     r"""
 template <class F> auto optional_(StableIValue value, F take) -> std::optional<decltype(take(value))> {
   if (!value) return std::nullopt;
   const std::unique_ptr<StableIValue> inner(reinterpret_cast<StableIValue*>(value));
   return take(*inner);
 }
-""": re.compile(r".*\?"),
+""": ("?",),
     r"""
 template <class F> auto list_(StableIValue value, F take) {
   const auto handle = reinterpret_cast<StableListHandle>(value);
@@ -260,7 +259,7 @@ template <class F> auto list_(StableIValue value, F take) {
   torch_delete_list(handle);
   return items;
 }
-""": re.compile(r".*\[\]"),
+""": ("[]",),
 }
 _GIVE_NUMBER = """
 template <class T> StableIValue bits_(T number) {
@@ -409,7 +408,7 @@ def _conversions(kernel: Kernel, op: Op, interface: Interface, arguments: Sequen
         # What forward or backward takes, and what it returns: at most outputs and extra tensors, or a gradient for each input.
         capacity = 2 * len(arguments) + len(op.signature.outputs) + interface.extras
         parts.append(_memory(kernel, "Tensor?" in types, capacity))
-    parts += [text.lstrip() for text, of in _TAKE.items() if any(map(of.fullmatch, items | types))]
+    parts += [text.lstrip() for text, ends in _TAKE.items() if any(one.endswith(ends) for one in items | types)]
     if any(not output.is_tensor for output in op.signature.outputs):
         parts.append(_GIVE_NUMBER.lstrip())
     return "\n".join(parts)

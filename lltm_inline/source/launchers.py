@@ -120,7 +120,7 @@ def has_launch_functions(text: str) -> bool:
 
 
 def _is_launch_function(function: Function) -> bool:
-    return bool(function.types) and re.sub(r"\bconst\b|\s", "", function.types[-1]) == _STREAM
+    return bool(function.types) and [one for one in function.types[-1].split() if one != "const"] == [_STREAM]
 
 
 def _refusal(kernel: Kernel, name: str, what: str) -> TemplateError:

@@ -110,7 +110,8 @@ def own_text(text: str) -> str:
         >>> own_text("int f();\\n// What the playground calls: f, with")
         'int f();\\n'
     """
-    return re.split(f"^{GENERATED}", text, maxsplit=1, flags=re.MULTILINE)[0]
+    ahead, found, _ = f"\n{text}".partition(f"\n{GENERATED}")
+    return (ahead + "\n" * bool(found))[1:]
 
 
 def examine(kernel: Kernel, op: Op, text: str) -> Interface:
@@ -309,7 +310,7 @@ class _Examination:
         for number, (argument, type_) in enumerate(zip(arguments, self.function.types, strict=False), 1):
             self._type(f"argument {number} of '{self.back}'", argument, type_)
         mask_type = self._meant(self.function.types[-1]).replace("const ", "").rstrip("& ")
-        if not re.fullmatch(rf"std::array<bool, ?{gradients}>", mask_type):
+        if mask_type.replace("bool, ", "bool,") != f"std::array<bool,{gradients}>":
             self.problem(
                 f"the last argument of '{self.back}' is '{self.function.types[-1]}', want std::array<bool, {gradients}>",
                 f"It says which of the {gradients} gradients are wanted; leave the others undefined.",

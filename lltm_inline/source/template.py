@@ -466,8 +466,8 @@ def fill(kernel: Kernel, kind: str) -> str:
         >>> fill(Kernel("axpy/mine", cpp="$TYPE x;", slots={"TYPE": "float"}), "cpp")
         'float x;'
     """
-    lines = _fill(kernel, kind, kernel.name).split("\n")
-    return "\n".join(line for line in lines if not re.fullmatch(rf'#line \d+ "{kernel.name}"', line))
+    lines, ends = _fill(kernel, kind, kernel.name).split("\n"), f' "{kernel.name}"'
+    return "\n".join(line for line in lines if not (line.startswith("#line ") and line.endswith(ends)))
 
 
 class _Slots(Template):
