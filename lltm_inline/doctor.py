@@ -107,24 +107,9 @@ def doctor() -> Diagnosis:
         trouble = ""
     except ToolchainError as error:
         toolchain, trouble = None, str(error)
-    return Diagnosis(
-        (
-            _python(),
-            _headers(),
-            torch,
-            _compiler(toolchain, trouble),
-            _openmp(toolchain),
-            _clang(),
-            _ninja(),
-            _cache(),
-            _disk(),
-            _vectors(),
-            _cuda_cpu(toolchain),
-            _nvcc(),
-            _gpu(),
-            packages_of_labs(),
-        )
-    )
+    building = (_compiler(toolchain, trouble), _openmp(toolchain), _clang(), _ninja(), _cache(), _disk())
+    running = (_vectors(), _cuda_cpu(toolchain), _nvcc(), _gpu(), packages_of_labs())
+    return Diagnosis((_python(), _headers(), torch, *building, *running))
 
 
 PACKAGES = "packages of labs"
@@ -218,12 +203,8 @@ def _clang() -> Finding:
 
 def _ninja() -> Finding:
     on_path = shutil.which("ninja")
-    beside = os.access(Path(sys.executable).parent / "ninja", os.X_OK)
-    places = {
-        f"on PATH ({on_path})": on_path,
-        "beside the interpreter": beside,
-        "as a Python module": find_spec("ninja"),
-    }
+    beside, module = os.access(Path(sys.executable).parent / "ninja", os.X_OK), find_spec("ninja")
+    places = {f"on PATH ({on_path})": on_path, "beside the interpreter": beside, "as a Python module": module}
     if found := [place for place, is_there in places.items() if is_there]:
         return Finding("ninja", "ok", ", ".join(found))
     detail = f"not on PATH, not beside {sys.executable}, not a Python module"

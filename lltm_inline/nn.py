@@ -424,12 +424,8 @@ class ConvBN2d(KernelModule):
         if not isinstance(window, tuple | list) or len(window) != 2:
             raise InputError(f"ConvBN2d: kernel_size is {shown(kernel_size)}, want one number or two")
         rows, columns = window
-        sizes = {
-            "in_channels": in_channels,
-            "out_channels": out_channels,
-            "kernel rows": rows,
-            "kernel columns": columns,
-        }
+        names = ("in_channels", "out_channels", "kernel rows", "kernel columns")
+        sizes = dict(zip(names, (in_channels, out_channels, rows, columns), strict=True))
         require("ConvBN2d", device, dtype, least=1, **sizes)
         number("eps", eps, where="ConvBN2d")
         self.in_channels = in_channels

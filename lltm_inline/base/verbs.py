@@ -9,6 +9,7 @@ import textwrap
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -250,13 +251,8 @@ def laid_out(rows: Sequence[tuple[str, str]]) -> str:
           list         list the kernels
     """
     width = max(len(word) for word, _ in rows)
-    return "\n".join(
-        textwrap.fill(
-            text, HELP_WIDTH, initial_indent=f"  {word:<{width}}  ", subsequent_indent=" " * (width + 4),
-            break_on_hyphens=False,
-        )
-        for word, text in rows
-    )  # fmt: skip
+    fill = partial(textwrap.fill, width=HELP_WIDTH, subsequent_indent=" " * (width + 4), break_on_hyphens=False)
+    return "\n".join(fill(text, initial_indent=f"  {word:<{width}}  ") for word, text in rows)
 
 
 def size(text: str) -> tuple[int, ...]:

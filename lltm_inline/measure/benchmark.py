@@ -286,21 +286,18 @@ class Timer:
     def _row(self, series: Series, size: tuple[int, ...], function: Function, peak: machine.Peak | None) -> Row:
         label, baseline, dtype = function.kernel.label, self.plan.baseline, self.plan.dtype
         samples = series.samples[label]
-        q1, median, q3 = quartiles(samples)
-        speedup, low, high = (1.0, 1.0, 1.0) if label == baseline else ratio(series.samples[baseline], samples)
+        times: dict[str, Any] = dict(zip(("q1", "median", "q3"), quartiles(samples), strict=True))
+        against = (1.0, 1.0, 1.0) if label == baseline else ratio(series.samples[baseline], samples)
+        speedups: dict[str, Any] = dict(zip(("speedup", "speedup_low", "speedup_high"), against, strict=True))
         cost = self.op.cost_at(dtype.itemsize, size)
         return Row(
             **machine.columns(function, size, dtype),
             direction=series.direction,
-            median=median,
-            q1=q1,
-            q3=q3,
+            **times,
             samples=len(samples),
             calls=series.calls[label],
-            speedup=speedup,
-            speedup_low=low,
-            speedup_high=high,
-            **_rates(cost, series.direction, median, peak) if cost and peak else {},
+            **speedups,
+            **_rates(cost, series.direction, times["median"], peak) if cost and peak else {},
             flags=function.build.flags if function.build else (),
             compiler=function.build.compiler if function.build else "",
             others=self.plan.others,

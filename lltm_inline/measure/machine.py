@@ -64,16 +64,15 @@ def machine(device: str = "cpu") -> Machine:
     return Machine(name, torch.get_num_threads(), str(torch.__version__))
 
 
+def subject(function: Function, size: Sequence[int], dtype: torch.dtype) -> dict[str, Any]:
+    """Return what every row of a table says: which kernel at which size."""
+    named = {"kernel": function.kernel.label, "op": function.op.name, "size": function.op.named(size)}
+    return {**named, "dtype": dtype_name(dtype), "device": function.device}
+
+
 def columns(function: Function, size: Sequence[int], dtype: torch.dtype) -> dict[str, Any]:
-    """Return what every row of a table says: which kernel at which size, and on what machine."""
-    return {
-        "kernel": function.kernel.label,
-        "op": function.op.name,
-        "size": function.op.named(size),
-        "dtype": dtype_name(dtype),
-        "device": function.device,
-        **vars(machine(function.device)),
-    }
+    """Return this, and on what machine, which decides what is measured."""
+    return subject(function, size, dtype) | vars(machine(function.device))
 
 
 @cache

@@ -19,15 +19,14 @@ import torch
 from ..base.device import DEVICES
 from ..base.progress import Progress, say, showing
 from ..checking.check import require_right
-from ..checking.postmortem import run_or_raise
-from ..checking.report import OUTPUT_LINES
+from ..checking.postmortem import carried_out
 from ..compiling.compiler import Build
 from ..errors import CheckError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, registry
 from ..run.built import build_helper
 from ..run.cases.case import size_text
-from ..run.executor import Task, echo, prepare
+from ..run.executor import Task, prepare
 from ..run.function import Function
 from ..run.library import load_all, load_helper
 from ..run.setting import Options, Setting, choose_baseline, choose_kernels, choose_sizes, require_timing, takes
@@ -107,13 +106,7 @@ def memory(
         meter = None if DEVICES[setting.device].needs_gpu else build_helper("meter", setting.compiler, show)
         if check:
             require_right(chosen, setting, show, done="measured")
-        result = run_or_raise(
-            Measurement(built, cases, dtype, depth, meter),
-            setting,
-            lambda event: show(*event.values) if event.kind == "progress" else None,
-        )
-        echo(result.output, OUTPUT_LINES)
-        return Memory(result.value, against)
+        return Memory(carried_out(Measurement(built, cases, dtype, depth, meter), setting, show), against)
 
 
 @dataclass(frozen=True)

@@ -317,12 +317,8 @@ class Op(Shown):
         signature = self.signature
         every = (*signature.inputs, *signature.outputs)
         tensors = {argument.name for argument in every if argument.is_tensor or argument.is_list}
-        same = {
-            output.name: argument.name
-            for output in signature.outputs
-            for argument in signature.changed
-            if output.alias == argument.alias
-        }
+        changed = {argument.alias: argument.name for argument in signature.changed}
+        same = {output.name: changed[output.alias] for output in signature.outputs if output.alias in changed}
         shapes = {name: self.shapes[given] for name, given in same.items() if given in self.shapes} | {**self.shapes}
         object.__setattr__(self, "shapes", FrozenDict(shapes))
         if set(self.shapes) != tensors:

@@ -311,6 +311,7 @@ def _library_binding(
             f"  auto out_ = {_call(own[1], [*taken, Argument('wanted_', '')], 'wanted_', device)};\n"
             f"{_box(taken, (), [Argument('', 'Tensor')] * count, raw, kernel.functions[1] * ('backward' in interface.lists))}\n}}\n"
         )
+    listed = kernel.functions[0] * ("forward" in interface.lists)
     schema = dict(zip(functions, declared or [spelled[name] for name in functions], strict=True))
     return Template(_BINDING).substitute(
         op=op.name,
@@ -328,13 +329,7 @@ def _library_binding(
         changed=_changed(signature.changed) if package else "",  # in the playground the bridge does it
         out="auto out_ = " * bool(signature.outputs or extras),
         tensors=", ".join(argument.name for argument in signature.inputs if argument.name in op.shapes),
-        forward_box=_box(
-            signature.inputs,
-            signature.outputs,
-            extras,
-            not interface.through_aten,
-            kernel.functions[0] * ("forward" in interface.lists),
-        ),
+        forward_box=_box(signature.inputs, signature.outputs, extras, not interface.through_aten, listed),
         backward=backward,
         define="\n".join(
             f"  check(aoti_torch_library_def(library, {json.dumps(schema[name])}));" for name in functions
@@ -576,6 +571,8 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, 
     letters = ", ".join(f"size_{letter} = {sources[letter]}" for letter in op.letters if letter in sources)
     dtypes = [op.first.dtype] if op.first.dtype else op.dtypes
     dtype_name = "torch::headeronly::toString" if stable else "c10::toString"
+    words = {"tensor": tensor, "first": first, "scalar": scalar, "dtype_name": dtype_name, "size": size}
+    lists = [argument.name for argument in op.required if argument.is_list]
     return Template(_CHECKS).substitute(
         kernel=who or kernel.name,
         tensor=tensor,
@@ -583,9 +580,7 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, 
         fail="throw std::runtime_error(message)" if stable else "TORCH_CHECK(false, message)",
         first=first,
         empty="".join(
-            f'  if ({argument.name}.empty()) fail("{argument.name}", " is empty, want one Tensor at least", "", "");\n'
-            for argument in op.required
-            if argument.is_list
+            f'  if ({name}.empty()) fail("{name}", " is empty, want one Tensor at least", "", "");\n' for name in lists
         ),
         device=device.tensors,
         device_words=device.words,
@@ -593,12 +588,10 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, 
         dtype_name=dtype_name,
         dtype_test=" || ".join(f"dtype == {scalar}::{CPP_DTYPES[dtype]}" for dtype in dtypes),
         dtype_words=" or ".join(CPP_DTYPES[dtype] for dtype in dtypes),
-        has_dtype=Template(_HAS_DTYPE).substitute(tensor=tensor, first=first, scalar=scalar, dtype_name=dtype_name)
-        if any("has_dtype(" in line for line in ranks)
-        else "",
-        same_shape=Template(_SAME_SHAPE).substitute(tensor=tensor, first=op.any_shape, size=size)
-        if any("same_shape(" in line for line in shapes)
-        else "",
+        has_dtype=Template(_HAS_DTYPE * any("has_dtype(" in line for line in ranks)).substitute(words),
+        same_shape=Template(_SAME_SHAPE * any(check.alike for check in checks)).substitute(
+            words | {"first": op.any_shape}
+        ),
         ranks="\n".join(ranks),
         letters=f"  [[maybe_unused]] const {'c10::SymInt' if symbolic else 'int64_t'} {letters};" if letters else "",
         shapes="\n".join(shapes),
