@@ -330,10 +330,8 @@ class Loop:
         """The registers of places that an iteration moves on, each with the register that says how far."""
         steps = (re.fullmatch(r"add +(\w+),(\w+)", one.text) for one in self.instructions)
         by = {(step[1], step[2]) for step in steps if step and _registers(step[1]) and _registers(step[2])}
-        changed, used = (
-            self._stored_and_changed[1],
-            set[str]().union(*(at for one in self.instructions for at in one.places)),
-        )
+        changed, used = self._stored_and_changed[1], set[str]()
+        used = used.union(*(place for one in self.instructions for place in one.places))
         # What is written besides begins anew in each iteration: a place within a row, to which the row's own is added.
         anew = set[str]().union(*(_written(one) for one in self.instructions if one.name != "add"))
         found = {min(_registers(which)): min(_registers(step)) for which, step in by if not _registers(step) & changed}
