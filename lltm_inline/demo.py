@@ -162,10 +162,8 @@ def _check_all(options: Namespace, console: Console) -> None:
 
 def _edit(console: Console) -> None:
     _title(console, "3. Edit one line and rebuild: the loop that you will live in")
-    kernel = registry["lltm/fused"]
     # The time of day makes it an edit that the cache has never seen, so that a compiler really runs.
-    edited = kernel.edit(LINE, f"const V d_i = d_cell * c * (i - i * i);  // {time.strftime('%H:%M:%S')}")
-    _show_diff(console, kernel, edited)
+    edited = _edited(console, f"const V d_i = d_cell * c * (i - i * i);  // {time.strftime('%H:%M:%S')}")
     with console.status("rebuilding"):
         result = build(edited, progress=False)
     with console.status("checking"):
@@ -176,9 +174,7 @@ def _edit(console: Console) -> None:
 
 def _wrong_gradient(console: Console) -> None:
     _title(console, "4. A wrong edit is caught, by the gradient's name")
-    kernel = registry["lltm/fused"]
-    wrong = kernel.edit(LINE, LINE.replace("V(1) - i", "V(1) + i"))
-    _show_diff(console, kernel, wrong)
+    wrong = _edited(console, LINE.replace("V(1) - i", "V(1) + i"))
     with console.status("building and checking"):
         report = check(wrong, progress=False)
     if report.ok:
@@ -198,10 +194,13 @@ def _compile_error(console: Console) -> None:
         console.print("\n".join(f"  {line}" for line in str(error).split("\n")), markup=False, soft_wrap=True)
 
 
-def _show_diff(console: Console, before: Kernel, after: Kernel) -> None:
-    for line in diff(before, after).text.split("\n"):
+def _edited(console: Console, new: str) -> Kernel:
+    """Edit the line, and show what was changed."""
+    edited = registry["lltm/fused"].edit(LINE, new)
+    for line in diff("lltm/fused", edited).text.split("\n"):
         if line[:1] in "+-" and line[:3] not in ("+++", "---"):
             console.print(f"  {line}", style="green" if line[0] == "+" else "red", markup=False)
+    return edited
 
 
 def _benchmark(options: Namespace, console: Console) -> Timings:

@@ -221,9 +221,9 @@ def same_for_each(text: str) -> Iterator[Remark]:
 
 def sorts_in_loops(text: str) -> Iterator[Remark]:
     """Yield where a loop sorts in each iteration."""
-    masked = mask(text)
-    for found in re.finditer(r"\bstd::(?:stable_)?sort\s*\(", masked):
-        if _nest(text, line := _line(masked, found.start())):
+    for call in all_calls(text):
+        is_sort = call.name in ("sort", "stable_sort") and text.startswith("std::", call.start)
+        if is_sort and _nest(text, line := _line(text, call.start)):
             yield Remark(line, "sorts", "all of it in each iteration", _SOME_OF_THEM)
 
 

@@ -18,8 +18,7 @@ _COLOUR = re.compile("\033\\[\\d+m")
 _HERE = str(Path(__file__).resolve().parents[1])
 #: IPython's own way to call a magic: the line is the whole cell again.
 _MAGICS = ("get_ipython().run_cell_magic(", "get_ipython().run_line_magic(")
-_MARKED = re.compile(r"^\s*-> +\d+ \|")
-_CARET = re.compile(r"^\s*\|?\s*\^~*\s*$")
+_MARKED = re.compile(r"\s*(?:-> +\d+ \||\|?\s*\^~*\s*$)")
 _LEAD = re.compile(r"^(\s*)(likely cause:|hint:|[\w./ ()@-]+:\d+(?::\d+)?:) ")
 _PLACE = re.compile(r'  File "([^"\n]*)"')
 _AROUND = 1
@@ -112,7 +111,7 @@ def _message(error: BaseException) -> str:
 
 def _structured(line: str) -> str:
     """Set off what the eye looks for in a message: the place, the line, the likely cause."""
-    if _MARKED.match(line) or _CARET.match(line):
+    if _MARKED.match(line):
         return f"{_BOLD}{line}{_END}"
     found = _LEAD.match(line)
     return f"{found[1]}{_BOLD}{found[2]}{_END}{line[found.end(2) :]}" if found else line
