@@ -14,7 +14,7 @@ from functools import lru_cache
 from ..cpp.bodies import Loop, all_calls, find_loops
 from ..cpp.functions import Function, all_functions
 from ..cpp.masks import mask
-from .why import Why
+from .why import PAYS, Why
 
 LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What takes memory of its own, which a copy takes, too.
@@ -39,7 +39,6 @@ _IN_TILES = (
 #: g++ and clang++ make no vectors of std::max because of the pragma: NaN and -0 are at stake, and no order.
 _OF_LARGEST = "Where no number is NaN or infinite, flags=('-ffinite-math-only', '-fno-signed-zeros') lets it be wide."
 _LOCAL = "Compute it in a local variable `s`, written to memory when the loop is done"
-_PAYS = "which pays where iterations are many: time "
 
 _BY_ADDRESS = (
     "What a std::function, a pointer or a virtual function calls is not inlined: take it as a template argument."
@@ -359,7 +358,7 @@ def because_of_order(one: Remark, text: str) -> Remark:
     if "(m" in said:
         return replace(one, help=_OF_LARGEST if "+" not in said and "*" not in said else Why.IN_ORDER.help)
     ways = _in_another_order(head, said)
-    return replace(one, help=f"Where the order does not matter, {ways} lets it be wide, {_PAYS}both.")
+    return replace(one, help=f"Where the order does not matter, {ways} lets it be wide, {PAYS}both.")
 
 
 def _goes_on(body: str) -> set[str]:
