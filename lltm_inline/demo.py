@@ -154,10 +154,8 @@ def _check_all(options: Namespace, console: Console) -> None:
     for name in options.kernels:
         with console.status(f"checking {name}"):
             report = check(name, device=options.device, progress=False)
-        console.print(
-            f"  {'[green]right[/]' if report.ok else '[red]WRONG[/]'}  {report.headline}, {report.seconds:.1f} s",
-            soft_wrap=True,
-        )
+        verdict = "[green]right[/]" if report.ok else "[red]WRONG[/]"
+        console.print(f"  {verdict}  {report.headline}, {report.seconds:.1f} s", soft_wrap=True)
 
 
 def _edit(console: Console) -> None:
@@ -219,9 +217,8 @@ def _benchmark(options: Namespace, console: Console) -> Timings:
     shown = _at(timings, TUTORIAL_SIZES) or timings
     console.print(str(shown), markup=False, soft_wrap=True)
     if len(shown.sizes) < len(timings.sizes):
-        console.print(
-            f"\n{len(shown.sizes)} of the {len(timings.sizes)} sizes that were timed; the numbers of step 7 have all."
-        )
+        few = f"{len(shown.sizes)} of the {len(timings.sizes)} sizes that were timed"
+        console.print(f"\n{few}; the numbers of step 7 have all.")
     # The lines of single sizes are in the plot; what remains is a sentence for each kernel.
     overall = [line for line in timings.verdict().split("\n") if not line.startswith(" ")]
     console.print("\n".join(["", *overall]), markup=False, soft_wrap=True)

@@ -255,10 +255,8 @@ class Loop:
             if moved and (to := _registers(moved[1])):
                 at = _registers(moved[2] or moved[3]) - {"sp", "bp"}
                 froms = [now.get(register, ({register}, False)) for register in at]
-                now[min(to)] = (
-                    set().union(*(each for each, _ in froms)),
-                    moved[2] is not None or any(read for _, read in froms),
-                )
+                is_read = moved[2] is not None or any(read for _, read in froms)
+                now[min(to)] = set().union(*(each for each, _ in froms)), is_read
             else:
                 # What is computed besides is no pointer that was read.
                 now |= dict.fromkeys(_written(one), (set[str](), False))

@@ -118,10 +118,8 @@ def sweep(
         first = _time(timed, plan, setting, show, _TICKS, watch)
         confirmed = _confirm(first, timed, plan, setting, show)
     rows = {row.kernel: row for row in first.rows}
-    points = tuple(
-        Point(chosen, one.label, rows.get(one.label), problems.get(one.label, ""))
-        for chosen, one in zip(tried, kernels, strict=True)
-    )
+    told = zip(tried, kernels, strict=True)
+    points = tuple(Point(chosen, one.label, rows.get(one.label), problems.get(one.label, "")) for chosen, one in told)
     return Sweep(base.label, dict(base.params), values, points, rows[base.label], confirmed)
 
 

@@ -361,9 +361,8 @@ class Op(Shown):
         for name, table in (("shapes", shapes), ("parts", parts), ("tolerances", limits)):
             object.__setattr__(self, name, FrozenDict(table))
         sizes = self.benchmark_sizes
-        require(
-            isinstance(sizes, list | tuple), "benchmark_sizes", sizes, "a tuple of sizes, ((16, 32, 128),)", **where
-        )
+        want = "a tuple of sizes, ((16, 32, 128),)"
+        require(isinstance(sizes, list | tuple), "benchmark_sizes", sizes, want, **where)
         sizes = tuple(tuple(size) if isinstance(size, list) else size for size in sizes)
         object.__setattr__(self, "benchmark_sizes", sizes)
         size = self.check_size

@@ -479,18 +479,17 @@ def _fill(kernel: Kernel, kind: str, name: str) -> str:
     """Put the slots into one source, with `#line` directives that keep the user's own line numbers."""
     out = [f'#line 1 "{name}"']
     for number, line in enumerate(getattr(kernel, kind).split("\n"), 1):
+        where = f"kernel {kernel.label!r}, {kind} line {number}"
         try:
             filled = _Slots(line).substitute(kernel.slots)
         except KeyError as error:
             known = ", ".join(f"${slot}" for slot in kernel.slots) or "none"
             raise TemplateError(
-                f"kernel {kernel.label!r}, {kind} line {number}: slot ${error.args[0]} has no value. Slots: {known}. "
+                f"{where}: slot ${error.args[0]} has no value. Slots: {known}. "
                 f"Give it with replace(slots={{{error.args[0]!r}: ...}}), or write $$ for a dollar sign"
             ) from None
         except ValueError:
-            raise TemplateError(
-                f"kernel {kernel.label!r}, {kind} line {number}: a '$' that starts no slot; write $$ for a dollar sign"
-            ) from None
+            raise TemplateError(f"{where}: a '$' that starts no slot; write $$ for a dollar sign") from None
         # All lines of a slot count as the one in which it stands.
         out.append(filled.replace("\n", f'\n#line {number} "{name}"\n'))
         if "\n" in filled:
