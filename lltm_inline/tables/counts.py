@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from ..base.above import Shown
+from ..base.above import Shown, aligned
 from ..base.arguments import LARGEST, one_of, plural
-from .table import BaseRow, Table, aligned, text_or_none
+from .table import BaseRow, Table, text_or_none
 from .timings import TITLES
 from .words import three
 

@@ -10,9 +10,9 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ..base.above import aligned
 from ..base.arguments import plural
 from ..model.registry import History, diff, registry
-from .table import aligned
 from .timings import Row, Timings
 from .words import outcome, sentence, spread_text
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..base.above import Shown
+from ..base.above import Shown, aligned
 from ..base.arguments import mapping, number, refusal, shown, string
 from ..errors import InputError
-from .table import JsonFile, aligned, require_format, write_csv
+from .table import JsonFile, require_format, write_csv
 from .timings import Row, Timings
 from .words import interval_text, sentence, spread_text, three
 

@@ -16,6 +16,7 @@ from itertools import compress
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
+from ..base.above import aligned
 from ..base.arguments import integer, mapping, number, path_of, plural, refusal, shown, string, strings, using_file
 from ..errors import InputError
 from .words import size_text
@@ -319,18 +320,6 @@ def size_of(size: Any) -> dict[str, int]:
 def text_or_none(name: str, value: Any) -> Any:
     """Refuse what is neither a string nor None."""
     return value if value is None else string(name, value, want="a string, or None for all")
-
-
-def aligned(lines: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.ljust) -> list[str]:
-    """Put cells below each other in columns; a line of one cell is a heading, and as long as it likes.
-
-    Example:
-        >>> aligned([("", "time"), ("B=16 F=32, forward",), ("  axpy/cpp", "3 µs")])
-        ['            time', 'B=16 F=32, forward', '  axpy/cpp  3 µs']
-    """
-    table = [line for line in lines if len(line) > 1]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join(align(*cell) for cell in zip(line, widths, strict=False)).rstrip() for line in lines]
 
 
 def require_format(data: Any, form: str, what: str) -> None:
