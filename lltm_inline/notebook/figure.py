@@ -22,7 +22,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from ..base.arguments import refusal
-from ..show import image, page
+from ..show.parts import image, page
 from ..tables.table import BaseRow, Table
 from ..tables.words import time_text
 

@@ -19,7 +19,8 @@ from ...errors import LltmInlineError
 from ...model.kernel import Kernel
 from ...model.op import Op
 from ...model.registry import registry
-from ...show import Html, fold, join, note, page, plain, tag
+from ...show.markup import Html, join, tag
+from ...show.parts import fold, note, page, plain
 from ...tables.history import courses_of
 
 #: Revisions shown as buttons, beside the one that ships.

@@ -34,7 +34,7 @@ from ...model.kernel import Kernel
 from ...model.outcomes import is_about
 from ...model.registry import registry
 from ...run.setting import Setting, choose_sizes
-from ...show import page
+from ...show.parts import page
 from ...show.views.analysis import listing
 from ...source.template import devices_of
 from ...tables.counts import Counts

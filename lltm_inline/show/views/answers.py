@@ -45,7 +45,7 @@ def _details(shown: Verdict) -> object:
     return fold("What was found", Html(shown.evidence._repr_html_()))
 
 
-def doctor(shown: Diagnosis) -> Html:
+def diagnosis(shown: Diagnosis) -> Html:
     """Show what was found: the sentence, then each finding with the command that mends it."""
     rows: list[list[object]] = []
     for finding in shown.findings:
