@@ -29,7 +29,9 @@ def _optional_number(name: str, value: Any, **bounds: Any) -> float | None:
 
 
 def _size(_: str, size: Any, **__: Any) -> dict[str, int]:
-    return size_of(size)
+    """Refuse what is no dict of numbers by letter."""
+    named = mapping("size", size, "a dict of numbers by letter, {'B': 16}")
+    return {letter: integer(f"size[{letter!r}]", extent) for letter, extent in named.items()}
 
 
 def _integers(name: str, values: Any, *, where: str = "", **bounds: Any) -> tuple[int, ...]:
@@ -179,7 +181,7 @@ class Table(JsonFile, Generic[_Row]):
         Raises:
             InputError: a label that is no string, or a size that is no dict.
         """
-        return self._select(size=None if size is None else size_of(size), kernel=text_or_none("kernel", kernel))
+        return self._select(size=None if size is None else _size("size", size), kernel=_text_or_none("kernel", kernel))
 
     def _select(self, **wanted: Any) -> Self:
         """Keep the rows that have these values; None stands for any."""
@@ -310,13 +312,25 @@ class Table(JsonFile, Generic[_Row]):
         return cls(tuple(rows), next(iter(baselines), ""))
 
 
-def size_of(size: Any) -> dict[str, int]:
-    """Refuse what is no dict of numbers by letter."""
-    named = mapping("size", size, "a dict of numbers by letter, {'B': 16}")
-    return {letter: integer(f"size[{letter!r}]", extent) for letter, extent in named.items()}
+class DirectedTable(Table[_Row]):
+    """A table of which each row is of one direction, `forward` or another."""
+
+    def select(
+        self, *, kernel: str | None = None, direction: str | None = None, size: Mapping[str, int] | None = None
+    ) -> Self:
+        """Keep the rows of one kernel, direction or size, and the baseline.
+
+        Raises:
+            InputError: a label or direction that is no string, or a size that is no dict.
+        """
+        return super().select(kernel=kernel, size=size)._select(direction=_text_or_none("direction", direction))
+
+    def case(self, row: Any) -> str:
+        """Name what is compared beside each other: the rows of one size and direction."""
+        return f"{row.size_text}, {row.direction}"
 
 
-def text_or_none(name: str, value: Any) -> Any:
+def _text_or_none(name: str, value: Any) -> Any:
     """Refuse what is neither a string nor None."""
     return value if value is None else string(name, value, want="a string, or None for all")
 

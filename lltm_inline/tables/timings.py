@@ -12,7 +12,7 @@ from typing import ClassVar
 from ..base.above import Shown
 from ..base.arguments import one_of
 from ..base.device import DEVICES
-from .table import BaseRow, Table, text_or_none
+from .table import BaseRow, DirectedTable
 from .words import CROWD, comparison, finding, interval_text, outcome, sentence, share_text, spread_text, three
 
 #: What can be timed: `both` is forward and backward in one go.
@@ -118,7 +118,7 @@ class Row(BaseRow):
 
 
 @dataclass(frozen=True, repr=False)
-class Timings(Table[Row], Shown):
+class Timings(DirectedTable[Row], Shown):
     """All rows of one benchmark. Displays itself as a table; see `verdict` for the findings in words.
 
     Args:
@@ -140,24 +140,6 @@ class Timings(Table[Row], Shown):
     _nothing = "Timings: nothing was timed"
     _alone = "was timed alone"
     _heads = ("time", "speed-up", "GFLOP/s", "GB/s", "share of peak")
-
-    def select(
-        self, *, kernel: str | None = None, direction: str | None = None, size: Mapping[str, int] | None = None
-    ) -> Timings:
-        """Keep the rows of one kernel, direction or size.
-
-        Args:
-            kernel: label.
-            direction: one of `DIRECTIONS`.
-            size: numbers by letter.
-
-        Returns:
-            Timings with these rows only, and the same baseline.
-
-        Raises:
-            InputError: a label or direction that is no string, or a size that is no dict.
-        """
-        return super().select(kernel=kernel, size=size)._select(direction=text_or_none("direction", direction))
 
     @property
     def directions(self) -> tuple[str, ...]:
@@ -246,10 +228,6 @@ class Timings(Table[Row], Shown):
         return f"{self.rows[0].subject}: median (quartiles){compared}"
 
     caption = title
-
-    def case(self, row: Row) -> str:
-        """Name what is compared beside each other: the rows of one size and direction."""
-        return f"{row.size_text}, {row.direction}"
 
     def cells(self, row: Row) -> tuple[str, ...]:
         """Write a row as cells of the table, without its kernel."""
