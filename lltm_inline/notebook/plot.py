@@ -370,20 +370,11 @@ def _plot_sweep(sweep: Sweep, size: tuple[float, float] | None) -> Figure:
 def _sweep_map(axes: Axes, sweep: Sweep) -> None:
     """Draw a cell for each pair of values."""
     down, across = sweep.params
-    reach = max(
-        [
-            _LEAST_REACH,
-            *(
-                max(p.row.speedup, 1 / p.row.speedup)
-                for p in sweep.rows
-                if p.row is not None and p.row.outcome != "unknown"
-            ),
-        ]
-    )
-    norm, colours = Normalize(-math.log(reach), math.log(reach)), colormaps[_MAP]
-    for point in sweep.rows:
-        x = sweep.params[across].index(point.params[across])
-        y = sweep.params[down].index(point.params[down])
+    told = [row.speedup for row in sweep.timings.rows if row.outcome != "unknown"]
+    reach = max([_LEAST_REACH, *(max(speedup, 1 / speedup) for speedup in told)])
+    norm, colours, best = Normalize(-math.log(reach), math.log(reach)), colormaps[_MAP], sweep.best
+    for number, point in enumerate(sweep.rows):
+        y, x = divmod(number, len(sweep.params[across]))
         colour: Any = "none"
         if point.row is not None:
             share = _SHARES[point.row.outcome]
@@ -394,10 +385,9 @@ def _sweep_map(axes: Axes, sweep: Sweep) -> None:
                 Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, fill=False, edgecolor=RULE, hatch="///", linewidth=0)
             )
         _write_cell(axes, sweep, point, x, y, "black" if point.row is None else _ink(colour))
-    best = sweep.best
-    if best is not None:
-        x, y = sweep.params[across].index(best.params[across]), sweep.params[down].index(best.params[down])
-        axes.add_patch(Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, fill=False, edgecolor="black", linewidth=2.2))
+        if point is best:  # over the cells that come after it
+            frame = {"fill": False, "edgecolor": "black", "linewidth": 2.2, "zorder": 1.5}
+            axes.add_patch(Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, **frame))
     axes.set_xlim(-0.5, len(sweep.params[across]) - 0.5)
     axes.set_ylim(len(sweep.params[down]) - 0.5, -0.5)
     for name, axis in ((across, axes.xaxis), (down, axes.yaxis)):
@@ -416,14 +406,11 @@ def _write_cell(axes: Axes, sweep: Sweep, point: Point, x: float, y: float, ink:
     else:
         text, small = sweep.cell(point).removeprefix("best "), time_text(point.row.median)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1} if point.row is None else None
+    is_finding = point.row is not None and point.row.outcome in ("faster", "slower")
     axes.text(x, y - 0.1, text, ha="center", va="center", fontsize=9, color=ink, bbox=box,
-              fontweight="bold" if _is_finding(point) else "normal")  # fmt: skip
+              fontweight="bold" if is_finding else "normal")  # fmt: skip
     small = small if len(small) <= 18 else f"{small[:17]}…"
     axes.text(x, y + 0.24, small, ha="center", va="center", fontsize=7, color=ink, bbox=box)
-
-
-def _is_finding(point: Point) -> bool:
-    return point.row is not None and point.row.outcome in ("faster", "slower")
 
 
 def _ink(colour: Any) -> str:
