@@ -33,6 +33,11 @@ from .pipeline import Order, carry_out
 
 #: A kernel that is known not to work is nothing to be timed against.
 _FAIR = ("new", "built", "right")
+#: What a revision takes over from the kernel behind `--from`.
+_INHERITED = ("cpp", "cuda", "binding", "params", "slots", "saves", "double_backward", "functions", "api", "flags")
+#: How the headers of the stable ABI begin, and others of torch.
+_STABLE = ("torch/csrc/stable/", "torch/headeronly/")
+_ATEN = ("ATen/", "c10/", *(f"torch/{name}.h" for name in ("extension", "torch", "all", "types", "library")))
 
 
 @dataclass(frozen=True)
@@ -129,20 +134,20 @@ def kernel_of(options: CellOptions, text: str) -> Kernel:
     known = _known(options.name)
     origin = _with_text(registry[options.source], f"--from {options.source}") if options.source else None
     kind = options.kind or _kind(options, known or origin, text)
-    changes = _changes(options)
+    given = {name: getattr(options, name) for name in ("saves", "flags", "api", "binding")}
+    changes = {name: value for name, value in given.items() if value is not None}
+    base = origin or _blank(options.name, kind, text) if known is None else origin
+    tables = {name: {**getattr(base, name, {}), **getattr(options, name)} for name in ("params", "slots")}
     if known is not None:
-        own = {} if origin is None else _inherited(origin)
-        merged = {name: {**own.get(name, {}), **changes.pop(name, {})} for name in ("params", "slots")}
-        fields = {**own, **changes, **merged, kind: text}
+        own = {} if origin is None else {name: getattr(origin, name) for name in _INHERITED}
+        fields = {**own, **changes, **tables, kind: text}
         fit(replace(known, **fields), registry.op_of(known))
         return known.replace(**fields)
-    base = origin or _blank(options.name, kind, text)
-    made = {name: {**getattr(base, name), **changes.pop(name, {})} for name in ("params", "slots")}
+    assert base is not None
     parent = origin.label if origin else ""
     doc = f"Made in a notebook{f' from {parent}' if parent else ''}."
-    return replace(
-        base, **{"name": options.name, "doc": doc, "revision": 0, "parent": parent, **changes, **made, kind: text}
-    )
+    made = {"name": options.name, "doc": doc, "revision": 0, "parent": parent}
+    return replace(base, **{**made, **changes, **tables, kind: text})
 
 
 def _known(name: str) -> Kernel | None:
@@ -196,27 +201,12 @@ def is_cuda(text: str) -> bool:
     return re.search(r"\b__global__\b", mask(text)) is not None
 
 
-def _changes(options: CellOptions) -> dict[str, Any]:
-    fields = {name: getattr(options, name) for name in ("saves", "flags", "api", "binding")}
-    tables = {"params": dict(options.params), "slots": dict(options.slots)}
-    return {name: value for name, value in {**fields, **tables}.items() if value is not None}
-
-
-def _inherited(origin: Kernel) -> dict[str, Any]:
-    names = ("cpp", "cuda", "binding", "params", "slots", "saves", "double_backward", "functions", "api", "flags")
-    return {name: getattr(origin, name) for name in names}
-
-
 def _blank(name: str, kind: str, text: str) -> Kernel:
     if kind == "binding":
         raise InputError(
             f"%%kernel: {name!r} has no text yet that could be bound: make that first, in a cell without --kind"
         )
-    found = [
-        re.match(r"(torch/(?:csrc/stable|headeronly)/)|ATen/|c10/|torch/(?:extension|torch|all|types|library)\.h", one)
-        for one in headers(text)
-    ]
-    kinds = {one[1] is not None for one in found if one}
+    kinds = {one.startswith(_STABLE) for one in headers(text) if one.startswith((*_STABLE, *_ATEN))}
     return Kernel(name, **{kind: text}, api="stable" if kinds == {True} else "aten")  # type: ignore[arg-type]
 
 

@@ -136,11 +136,18 @@ def _plot_timings(timings: Timings, size: tuple[float, float] | None) -> Figure:
     for column, direction in enumerate(directions):
         part = timings.select(direction=direction)
         grid[0][column].set_title(TITLES[direction], fontsize=10, loc="left")
-        (_time_lines if lines else _time_bars)(grid[0][column], part, look, column == 0)
+        if not lines:
+            _time_bars(grid[0][column], part, look, column == 0)
+            if compares:
+                _speedup_bars(grid[1][column], part, look.without(timings.baseline), column == 0)
+            continue
+        _curves(grid[0][column], part, look, lambda row: (row.median, row.q1, row.q3))
         if compares:
-            (_speedup_lines if lines else _speedup_bars)(grid[1][column], part, look, column == 0)
+            _curves(grid[1][column], part, look.without(timings.baseline), _ratio)
+            grid[1][column].axhline(1, color=BASELINE_COLOUR, linewidth=1)
     if lines:
         axis_of_sizes(timings.sizes[0], look, grid[-1])
+        grid[0][0].set_ylabel("time per call", fontsize=9)
         panels = (figure.below - 0.9) / (top + below)
         ends = min(row.q1 for row in timings.rows), max(row.q3 for row in timings.rows)
         time_ticks(grid[0][0], *ends, panels * top)
@@ -163,6 +170,7 @@ def _work(timings: Timings, size: Mapping[str, int]) -> float:
 
 def _curves(axes: Axes, timings: Timings, look: Look, values: Callable[[Row], Sequence[float | None]]) -> None:
     """Draw for each kernel a line through the first value of its rows, and a band between the other two."""
+    axes.set_yscale("log")
     for label, style in look.styles.items():
         rows, at = look.along(timings, label)
         if not rows:
@@ -176,13 +184,6 @@ def _curves(axes: Axes, timings: Timings, look: Look, values: Callable[[Row], Se
     plain(axes, rules=True)
 
 
-def _time_lines(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None:
-    axes.set_yscale("log")
-    _curves(axes, timings, look, lambda row: (row.median, row.q1, row.q3))
-    if is_first:
-        axes.set_ylabel("time per call", fontsize=9)
-
-
 def _speedups(timings: Timings) -> list[float]:
     """Return the speed-ups of all kernels but the baseline, and the ends of their intervals, of which something can be told."""
     rows = [row for row in timings.rows if row.kernel != timings.baseline and row.outcome != "unknown"]
@@ -192,12 +193,6 @@ def _speedups(timings: Timings) -> list[float]:
 def _ratio(row: Row) -> tuple[float, float | None, float | None]:
     """Return what is drawn of a speed-up: nothing where nothing can be told, as a line through noise is a zigzag."""
     return (math.nan, None, None) if row.outcome == "unknown" else (row.speedup, row.speedup_low, row.speedup_high)
-
-
-def _speedup_lines(axes: Axes, timings: Timings, look: Look, _: bool) -> None:
-    axes.set_yscale("log")
-    _curves(axes, timings, look.without(timings.baseline), _ratio)
-    axes.axhline(1, color=BASELINE_COLOUR, linewidth=1)
 
 
 def _time_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None:
@@ -217,7 +212,6 @@ def _time_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None
 
 def _speedup_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None:
     """Draw one point a kernel with its confidence interval beside the line at 1x."""
-    look = look.without(timings.baseline)
     axes.set_xscale("log")
     low, high = ratio_ticks(axes.xaxis, _speedups(timings), 5)
     for place, row, style in look.bars(timings):
@@ -386,8 +380,8 @@ def _sweep_map(axes: Axes, sweep: Sweep) -> None:
             )
         _write_cell(axes, sweep, point, x, y, "black" if point.row is None else _ink(colour))
         if point is best:  # over the cells that come after it
-            frame = {"fill": False, "edgecolor": "black", "linewidth": 2.2, "zorder": 1.5}
-            axes.add_patch(Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, **frame))
+            frame = Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, fill=False, edgecolor="black", linewidth=2.2)
+            axes.add_patch(frame).set_zorder(1.5)
     axes.set_xlim(-0.5, len(sweep.params[across]) - 0.5)
     axes.set_ylim(len(sweep.params[down]) - 0.5, -0.5)
     for name, axis in ((across, axes.xaxis), (down, axes.yaxis)):
@@ -422,8 +416,7 @@ def _ink(colour: Any) -> str:
 def _sweep_line(axes: Axes, sweep: Sweep, inches: float) -> None:
     """Draw the speed-up over the values of the one param, with its interval."""
     ((name, values),) = sweep.params.items()
-    places = {value: number for number, value in enumerate(values)}
-    rows = [(places[point.params[name]], point.row) for point in sweep.rows if point.row is not None]
+    rows = [(x, point.row) for x, point in enumerate(sweep.rows) if point.row is not None]
     axes.set_yscale("log")
     axes.axhspan(1 / NOISE_FLOOR, NOISE_FLOOR, color=RULE, zorder=0)
     axes.axhline(1, color=BASELINE_COLOUR, linewidth=1)
@@ -435,8 +428,7 @@ def _sweep_line(axes: Axes, sweep: Sweep, inches: float) -> None:
             axes.plot([x], [row.speedup], color=_BLUE, marker="o", markersize=5, markerfacecolor="white")
         if row.speedup_low and row.speedup_high:
             axes.plot([x, x], [row.speedup_low, row.speedup_high], color=_BLUE, linewidth=3, alpha=0.5)
-    for point in sweep.rows:
-        x = places[point.params[name]]
+    for x, point in enumerate(sweep.rows):
         if point.row is None:
             axes.annotate(
                 "not timed", (x, 1), (0, -12), textcoords="offset points", ha="center", fontsize=8, color=GREY
