@@ -198,7 +198,7 @@ def is_cuda(text: str) -> bool:
         >>> is_cuda("__global__ void k(float* x) {}"), is_cuda("// no __global__ here")
         (True, False)
     """
-    return re.search(r"\b__global__\b", mask(text)) is not None
+    return "__global__" in mask(text)
 
 
 def _blank(name: str, kind: str, text: str) -> Kernel:

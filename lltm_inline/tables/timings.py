@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ DIRECTIONS = ("forward", "backward", "both")
 TITLES = {"forward": "forward", "backward": "backward", "both": "forward + backward"}
 
 #: Flags that change no time, or say what another says: for warnings, debuggers and linkers, at::vec's width a second time.
-_IDLE = re.compile(r"-W(?![alp],)|-g|-fvisibility=|-DCPU_CAPABILITY_")
+_IDLE, _NOT_IDLE = ("-W", "-g", "-fvisibility=", "-DCPU_CAPABILITY_"), ("-Wa,", "-Wl,", "-Wp,")
 _NOISY = 0.3
 #: What the op needs can be nothing at all.
 _ANY = {"positive": False}
@@ -113,8 +112,8 @@ class Row(BaseRow):
     def conditions(self) -> tuple[str, ...]:
         """What the times depend on, without flags that change none."""
         threads, *others = super().conditions()
-        flags = shlex.join(flag for flag in self.flags if not _IDLE.match(flag))
-        return flags, threads, self.compiler, *others
+        flags = (flag for flag in self.flags if flag.startswith(_NOT_IDLE) or not flag.startswith(_IDLE))
+        return shlex.join(flags), threads, self.compiler, *others
 
 
 @dataclass(frozen=True, repr=False)

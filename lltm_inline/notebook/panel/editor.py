@@ -53,21 +53,15 @@ def _control(name: str, usual: int | float, value: int | float, text: str) -> di
     if _is_power(usual) and _is_power(value):
         least, most = _THREADS[1:] if name == _THREADS[0] else (max(1, int(usual) // _FACTOR), int(usual) * _FACTOR)
         return _described(name, "slider", min(least, int(value)), max(most, int(value)), 2, log=True)
-    if isinstance(usual, float) or isinstance(value, float):
-        return _fraction(name, float(usual), float(value))
+    if isinstance(usual, float) or isinstance(value, float):  # from nothing to twice the usual
+        if usual == 0 or not math.isfinite(2.0 * usual):
+            return _described(name, "number", step=0.1)
+        ends, step = (0.0, 2.0 * usual, float(value)), 10.0 ** math.floor(math.log10(abs(usual) / 5))
+        return _described(name, "slider", min(ends), max(ends), step)
     most = 4 * abs(int(usual))
     if usual in (0, 1) or most > _MOST_STEPS:
         return _described(name, "number", step=1)
     return _described(name, "slider", min(0 if usual > 0 else -most, value), max(most, value), 1)
-
-
-def _fraction(name: str, usual: float, value: float) -> dict[str, Any]:
-    """Make the control of a floating-point number: from nothing to twice the usual."""
-    if usual == 0 or not math.isfinite(2 * usual):
-        return _described(name, "number", step=0.1)
-    ends = (0.0, 2 * usual, value)
-    step = 10.0 ** math.floor(math.log10(abs(usual) / 5))
-    return _described(name, "slider", min(ends), max(ends), step)
 
 
 def _described(
@@ -103,7 +97,7 @@ def _options(name: str, value: int | float, text: str) -> set[int]:
     return {0, 1} if isinstance(value, bool) or (asked and value in (0, 1)) else set()
 
 
-_SUGGESTED = re.compile(r"Did you mean '([^']+)'[?,]")
+_SUGGESTED = re.compile(r"Did you mean '([\w:]+)'[?,]")
 _SEMICOLON = "A ';' is missing at the end of this statement."
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -149,11 +143,16 @@ def _at_name(one: Diagnostic, line: str) -> Diagnostic:
     """Point at the function that is wrong: g++ names it, and points at the bracket behind it."""
     if line[one.column - 1 : one.column] != "(" or not one.column:
         return one
-    quoted = set(_WORD.findall(" ".join(re.findall(r"'([^']*)'", one.message))))
-    found = [word for word in _WORD.finditer(line) if word[0] in quoted]
+    found = _named(one, line)
     called = [word for word in found if not line[word.end() : one.column - 1].strip() and word.end() < one.column]
     places = called or found
     return replace(one, column=places[0].start() + 1) if len(places) == 1 else one
+
+
+def _named(one: Diagnostic, line: str) -> list[re.Match[str]]:
+    """Find the words of a line that stand in quotes in what the compiler says of it."""
+    quoted = set(_WORD.findall(" ".join(one.message.split("'")[1:-1:2])))
+    return [word for word in _WORD.finditer(line) if word[0] in quoted]
 
 
 def mark_of_crash(kernel: Kernel, device: str, crash: Crash) -> list[dict[str, Any]]:
@@ -164,7 +163,7 @@ def mark_of_crash(kernel: Kernel, device: str, crash: Crash) -> list[dict[str, A
     kind = _kind_of(kernel, device, kernel.name + file[len(kernel.label) :])
     if not kind:
         return []
-    told = ": ".join(part for part in (crash.sentence, crash.detail) if part)
+    told = ": ".join(filter(None, (crash.sentence, crash.detail)))
     return [_of_line(kernel, kind, int(number), "crash", told, crash.cause)]
 
 
@@ -218,10 +217,8 @@ def fix_of(one: Diagnostic, line: str) -> dict[str, Any] | None:
     if one.help.startswith(_SEMICOLON) and one.column:
         return {"line": one.line, "column": one.column, "from": "", "to": ";"}
     suggested = _SUGGESTED.search(one.help)
-    if suggested is None or not re.fullmatch(r"[\w:]+", suggested[1]):
-        return None
-    to = suggested[1]
-    place = _wrong_word(one, line, to)
+    to = suggested[1] if suggested else ""
+    place = _wrong_word(one, line, to) if to else None
     if place is None:
         return None
     start = place.start()
@@ -233,12 +230,11 @@ def fix_of(one: Diagnostic, line: str) -> dict[str, Any] | None:
 
 def _wrong_word(one: Diagnostic, line: str, to: str) -> re.Match[str] | None:
     """Find the word that the compiler complains of: at its column, or the one place in the line where it stands."""
-    quoted = set(_WORD.findall(" ".join(re.findall(r"'([^']*)'", one.message))))
-    at = _WORD.match(line, one.column - 1) if one.column else None
-    if at is not None and at[0] in quoted and at[0] != to:
-        return at
-    found = [word for word in _WORD.finditer(line) if word[0] in quoted and word[0] not in to.split("::")]
-    near = [word for word in found if word.end() >= one.column]
+    found = _named(one, line)
+    for word in found:
+        if word.start() == one.column - 1 and word[0] != to:
+            return word
+    near = [word for word in found if word.end() >= one.column and word[0] not in to.split("::")]
     return near[0] if len({word[0] for word in near}) == 1 else None
 
 

@@ -5,7 +5,6 @@ They run in the panel's background thread, and are stopped through `lltm_inline.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -246,7 +245,7 @@ class _Work:
         if self._watched and not total:
             return
         now = time.monotonic()
-        words = re.sub(r"\d+", "", text)
+        words = "".join(letter for letter in text if not letter.isdigit())
         if words != self._last or now - self._said >= _SAID_SECONDS:
             self._last, self._said = words, now
             self.session.progress(text, done, total)
