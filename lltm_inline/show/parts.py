@@ -204,7 +204,7 @@ def table(
             body.append(tag("tr", tag("td", said.content, colspan=str(columns)), cls="li-prose"))
     title = "" if hide_caption else tag("p", tag("b", caption), cls="li-title")
     inner = tag("table", heads, tag("tbody", *body))
-    named = label or _words(caption)
+    named = label or ("table" if isinstance(caption, Html) else str(caption))
     return join([title, tag("div", inner, cls="li-wide", role="group", aria_label=named, tabindex="0")])
 
 
@@ -217,17 +217,13 @@ def filled(head: Sequence[object], rows: Sequence[Sequence[object]]) -> tuple[li
     """
     spans = [cell.span if isinstance(cell, Cell) else 1 for cell in head]
     over = [number for number, span in enumerate(spans) for _ in range(span)]  # by column its heading
+    said = [[str(cell.content if isinstance(cell, Cell) else cell) for cell in row] for row in rows]
     empty = [
-        spans[number] == 1 and not any(_said(row[at]) for row in rows if at < len(row))
-        for at, number in enumerate(over)
+        spans[number] == 1 and not any(row[at] for row in said if at < len(row)) for at, number in enumerate(over)
     ]
     gone = {number for number, is_empty in zip(over, empty, strict=True) if is_empty}
     kept = [[cell for cell, is_empty in zip(row, empty, strict=False) if not is_empty] for row in rows]
     return [cell for number, cell in enumerate(head) if number not in gone], kept
-
-
-def _said(value: object) -> str:
-    return str(value.content if isinstance(value, Cell) else value)
 
 
 def _cell(value: object, name: str, *, scope: str = "", extra: str = "") -> Html:
@@ -236,10 +232,6 @@ def _cell(value: object, name: str, *, scope: str = "", extra: str = "") -> Html
         return tag("td", cls=cell.classes)  # an empty heading heads nothing
     span = str(cell.span) if cell.span > 1 else None
     return tag(name, cell.content, scope=scope, colspan=span, cls=f"{extra} {cell.classes}".strip())
-
-
-def _words(value: object) -> str:
-    return "table" if isinstance(value, Html) else str(value)
 
 
 def bar(

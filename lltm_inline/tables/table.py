@@ -237,13 +237,12 @@ class Table(JsonFile, Generic[_Row]):
     def __str__(self) -> str:
         if not self.rows:
             return self._nothing
-        texts = {case: [self.cells(row) for row in rows] for case, rows in self.cases().items()}
-        columns = zip(*(cells for beside in texts.values() for cells in beside), strict=True)
-        known = [bool(any(column)) for column in columns]  # of an op without a cost there are no rates
+        cases = {case: [(row.kernel, self.cells(row)) for row in rows] for case, rows in self.cases().items()}
+        columns = zip(*(cells for beside in cases.values() for _, cells in beside), strict=True)
+        known = [any(column) for column in columns]  # of an op without a cost there are no rates
         lines: list[Sequence[str]] = [("", *compress(self._heads, known))]
-        for case, rows in self.cases().items():
-            pairs = zip(rows, texts[case], strict=True)
-            lines += [(case,), *((f"  {row.kernel}", *compress(cells, known)) for row, cells in pairs)]
+        for case, beside in cases.items():
+            lines += [(case,), *((f"  {kernel}", *compress(cells, known)) for kernel, cells in beside)]
         return "\n".join([self.caption, "", *aligned(lines), "", *self._warnings(), self.conditions()])
 
     __repr__ = __str__
@@ -298,14 +297,20 @@ class Table(JsonFile, Generic[_Row]):
             FileError: it cannot be read.
         """
         columns = {column.name: _COLUMNS[str(column.type)][1] for column in cls._row.columns() if column.name != "size"}
-        records = read_csv(path, ["baseline", *columns])
-        rows = []
-        try:
-            for record in records:
-                size = {name: int(text) for name, text in record.items() if name.isupper() and text}
-                rows.append(cls._row(size=size, **{name: read(record[name]) for name, read in columns.items()}))
-        except ValueError as error:
-            raise InputError(f"{shown(str(path))} was not written by to_csv: {error}") from error
+        path, rows = path_of("path", path), []
+        with using_file(path), path.open(newline="", encoding="utf-8") as file:
+            try:
+                reader = csv.DictReader(file)
+                if missing := [name for name in ("baseline", *columns) if name not in (reader.fieldnames or ())]:
+                    raise ValueError(f"no column {', '.join(missing)}")
+                records = list(reader)
+                if any(None in record or None in record.values() for record in records):
+                    raise ValueError("a line has more or fewer cells than there are columns")
+                for record in records:
+                    size = {name: int(text) for name, text in record.items() if name.isupper() and text}
+                    rows.append(cls._row(size=size, **{name: read(record[name]) for name, read in columns.items()}))
+            except (ValueError, csv.Error) as error:
+                raise InputError(f"{shown(str(path))} was not written by to_csv: {error}") from error
         baselines = {record["baseline"] for record in records}
         if len(baselines) > 1:
             raise InputError(f"{path} holds several baselines ({', '.join(sorted(baselines))}), want one")
@@ -368,30 +373,3 @@ def write_csv(path: Any, names: Sequence[str], lines: Iterable[Sequence[Any]]) -
             [shlex.join(map(str, cell)) if isinstance(cell, list) else cell for cell in line] for line in lines
         )
     return path
-
-
-def read_csv(path: Any, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Read a table whose first line names its columns.
-
-    Args:
-        path: of the file.
-        columns: that must be there; others may be.
-
-    Raises:
-        InputError: a column is missing, or a line has more or fewer cells than the first.
-        FileError: it cannot be read.
-    """
-    path = path_of("path", path)
-    what = f"{shown(str(path))} was not written by to_csv"
-    try:
-        with using_file(path), path.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            missing = [name for name in columns if name not in (reader.fieldnames or ())]
-            if missing:
-                raise InputError(f"{what}: no column {', '.join(missing)}")
-            records = list(reader)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{what}: {error}") from error
-    if any(None in record or None in record.values() for record in records):
-        raise InputError(f"{what}: a line has more or fewer cells than there are columns")
-    return records

@@ -196,19 +196,14 @@ class Session(Board):
     def _say_when(self, ticked: Iterable[str]) -> None:
         """Say of what was ticked when there will be something to see, where it is not seen at once."""
         device, is_right = DEVICES[self.device], (self._base, self.device) in self.right
+        hot = "come in a moment, beside the machine code" if is_right else "come once Check finds the kernel right"
+        counts = f"is for times, and Benchmark counts on {self.device}"
         when = {
-            "hot_lines": "is for a C++ text"
-            if device.text != "cpp"
-            else "come in a moment, beside the machine code"
-            if is_right
-            else "come once Check finds the kernel right",
-            "roofline": f"is for times, and Benchmark counts on {self.device}"
-            if device.count_flags
-            else "comes with the next Benchmark",
+            "hot_lines": hot if device.text == "cpp" else "is for a C++ text",
+            "roofline": counts if device.count_flags else "comes with the next Benchmark",
         }
-        for name in ticked:
-            if when.get(name):
-                self.log(f"{name.replace('_', ' ')}: {when[name]}")
+        for name in filter(when.get, ticked):
+            self.log(f"{name.replace('_', ' ')}: {when[name]}")
 
     def _take(self, texts: Mapping[str, Any], params: Mapping[str, Any]) -> None:
         # Values for texts and params that this kernel has not are late ones of the kernel shown before.
@@ -438,10 +433,14 @@ class Session(Board):
                 raise unread
             known = {one.label for one in registry.history(self._base.name)}
             kernel = self.draft()
-            if kernel is not self._base:
+            if kernel is not self._base:  # what was edited becomes the current revision
                 if kernel.label in known:
                     self.log(f"this text is {kernel.label}")
-                self._record(kernel)
+                registry.register(kernel)
+                journal.drop_draft(kernel.name)
+                self._base = kernel
+                self.tell(diff="", report=self._known(kernel)["report"])
+                self.tell(dirty=self._differs())
             work = self._work(self, verb, kernel)
             self._stop = threading.Event()
             self.running = True
@@ -457,14 +456,6 @@ class Session(Board):
             context, run = contextvars.copy_context(), (self._run, work, self._stop)
             self._thread = threading.Thread(target=context.run, args=run, name=f"lltm_inline {verb}", daemon=True)
             self._thread.start()
-
-    def _record(self, kernel: Kernel) -> None:
-        """Make what was edited the current revision."""
-        registry.register(kernel)
-        journal.drop_draft(kernel.name)
-        self._base = kernel
-        self.tell(diff="", report=self._known(kernel)["report"])
-        self.tell(dirty=self._differs())
 
     def _run(self, work: Callable[[], None], stop: threading.Event) -> None:
         try:
