@@ -97,7 +97,8 @@ class _Sheet:
         names = min(0.3 * width, 10 + _LETTER * max(map(len, timings.kernels)))
         others = [label for label in timings.kernels if label != timings.baseline]
         colours = {label: COLOURS[number % len(COLOURS)] for number, label in enumerate(others)}
-        bars, ratios = width - _TIME_ROOM, (_MARGIN, width - min(_WORDS_ROOM, width - 4 * _MARGIN))
+        bars: float = width - _TIME_ROOM
+        ratios: tuple[float, float] = (_MARGIN, width - min(_WORDS_ROOM, width - 4 * _MARGIN))
         if others and width >= _NARROW:
             bars = names + max(30.0, 0.52 * (width - names - _WORDS_ROOM) - _TIME_ROOM / 2)
             ratios = (bars + _TIME_ROOM + 10, width - _WORDS_ROOM)

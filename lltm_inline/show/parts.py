@@ -218,9 +218,7 @@ def filled(head: Sequence[object], rows: Sequence[Sequence[object]]) -> tuple[li
     spans = [cell.span if isinstance(cell, Cell) else 1 for cell in head]
     over = [number for number, span in enumerate(spans) for _ in range(span)]  # by column its heading
     said = [[str(cell.content if isinstance(cell, Cell) else cell) for cell in row] for row in rows]
-    empty = [
-        spans[number] == 1 and not any(row[at] for row in said if at < len(row)) for at, number in enumerate(over)
-    ]
+    empty = [spans[number] == 1 and not any(row[at] for row in said if at < len(row)) for at, number in enumerate(over)]
     gone = {number for number, is_empty in zip(over, empty, strict=True) if is_empty}
     kept = [[cell for cell, is_empty in zip(row, empty, strict=False) if not is_empty] for row in rows]
     return [cell for number, cell in enumerate(head) if number not in gone], kept

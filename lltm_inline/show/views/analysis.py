@@ -161,7 +161,9 @@ def roofline(shown: Roofline) -> Html:
 
 def _below(names: Sequence[str], text: str) -> Cell:
     """Leave out the name that stands at the head of the column."""
-    return Cell(next((text.removeprefix(f"{name} ") for name in names if text.startswith(f"{name} ")), text), align="num")
+    return Cell(
+        next((text.removeprefix(f"{name} ") for name in names if text.startswith(f"{name} ")), text), align="num"
+    )
 
 
 def _summary(loop: Loop, many: str) -> Html:
