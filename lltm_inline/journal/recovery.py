@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .. import journal
 from ..base.arguments import boolean, did_you_mean, shown, string
@@ -14,7 +14,7 @@ from ..tables.timings import Timings
 from .file import Line, read
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Found:
     """One revision as it stands in the journal.
 
@@ -34,7 +34,7 @@ class _Found:
     kernel: Kernel
     state: State | None
     is_aside: bool = False
-    timed: tuple[tuple[Timings, Kernel | None], ...] = ()
+    timed: list[tuple[Timings, Kernel | None]] = field(default_factory=list)
 
 
 def recover(op_or_name: str | None = None, *, every: bool = False) -> Recovered:
@@ -118,7 +118,7 @@ def _found_in(
     """Read the lines of one session; a label means the last revision ahead that bore it. What ships finds its timings in `shipped`."""
     run = unreadable = 0
     found: list[_Found] = []
-    places: dict[str, int] = {}
+    known: dict[str, _Found] = {}
     current: dict[str, Kernel | str] = {}
     for line in lines:
         if "begin" in line:
@@ -128,32 +128,29 @@ def _found_in(
             if kernel is None:
                 unreadable += 1
                 continue
-            places[kernel.label] = len(found)
             is_aside = line.get("aside") is True
-            found.append(_Found(session, run, float(line.get("time", 0.0)), kernel, None, is_aside))
+            known[kernel.label] = _Found(session, run, float(line.get("time", 0.0)), kernel, None, is_aside)
+            found.append(known[kernel.label])
             if not is_aside:
                 current[kernel.name] = kernel
         elif "current" in line:
             label = str(line["current"])
-            current[str(line.get("name"))] = found[places[label]].kernel if label in places else label
-            if label in places:
-                found[places[label]] = replace(found[places[label]], is_aside=False)
+            current[str(line.get("name"))] = known[label].kernel if label in known else label
+            if label in known:
+                known[label].is_aside = False
         elif "timings" in line:
             try:
                 timings = Timings.from_dict(line["timings"])
             except InputError:
                 unreadable += 1
                 continue
-            label, base = str(line.get("label")), places.get(timings.baseline)
-            if label in places:
-                one = found[places[label]]
-                entry = timings, None if base is None else found[base].kernel
-                found[places[label]] = replace(one, timed=(*one.timed, entry))
+            label, base = str(line.get("label")), known.get(timings.baseline)
+            if label in known:
+                known[label].timed.append((timings, base.kernel if base else None))
             elif base is None:
                 shipped.setdefault(label, []).append(timings)
-        elif str(line.get("label")) in places:
-            place = places[str(line["label"])]
-            found[place] = replace(found[place], state=State(str(line.get("state")), str(line.get("hint", ""))))
+        elif str(line.get("label")) in known:
+            known[str(line["label"])].state = State(str(line.get("state")), str(line.get("hint", "")))
     return found, current, unreadable
 
 

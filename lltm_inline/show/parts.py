@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..base.arguments import plural
 from .markup import Html, join, tag, tick
 from .style import style
 
@@ -91,6 +92,25 @@ def plain(text: str, *, label: str = "text") -> Html:
     left = len(text) - MOST_LETTERS
     text = f"{text[:MOST_LETTERS]}\n... {left} more characters" if left > 0 else text
     return tag("pre", text, cls="li-scroll", role="group", aria_label=label, tabindex="0")
+
+
+def folded(title: str, text: str, *, label: str = "", open: bool = False, count: bool = False) -> Html:
+    """Show text as it was printed behind a line that opens it; nothing of an empty one.
+
+    Args:
+        title: the line.
+        text: what is behind it.
+        label: what that is, for screen readers; the title unless given.
+        open: show it at once.
+        count: say how many lines there are, without empty ones around them.
+
+    Example:
+        >>> "<summary>full log, 2 lines</summary>" in folded("full log", "a\\nb\\n", count=True)
+        True
+    """
+    text = text.strip() if count else text
+    lines = f", {plural(text.count(chr(10)) + 1, 'line')}" * count
+    return fold(title + lines, plain(text, label=label or title), open) if text else Html()
 
 
 @dataclass(frozen=True)

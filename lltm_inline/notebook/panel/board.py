@@ -14,13 +14,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import journal
-from ...base.arguments import plural
 from ...errors import LltmInlineError
 from ...model.kernel import Kernel
 from ...model.op import Op
 from ...model.registry import registry
 from ...show.markup import Html, join, tag
-from ...show.parts import fold, note, page, plain
+from ...show.parts import fold, folded, note, page, plain
 from ...tables.history import courses_of
 
 #: Revisions shown as buttons, beside the one that ships.
@@ -100,7 +99,7 @@ class Board:
         """Show an exception: ours with its message, any other with its traceback."""
         self.log(words_of(error), "bad")
         if not isinstance(error, LltmInlineError):
-            self.tell(details=folded("".join(traceback.format_exception(error)), "traceback"))
+            self.tell(details=page(folded("traceback", "".join(traceback.format_exception(error)), count=True)))
 
     def progress(self, text: str, done: int = 0, total: int = 0) -> None:
         """Say what the running verb is doing."""
@@ -125,14 +124,6 @@ def log_text(text: str) -> str:
     """
     lines = text.strip().split("\n")
     return "\n".join([*lines[:_MOST_LINES], *["..."] * (len(lines) > _MOST_LINES)])
-
-
-def folded(text: str, what: str) -> str:
-    """Show a long text behind a line that opens it: `full log, 38 lines`."""
-    count = len(text.strip().split("\n")) if text.strip() else 0
-    if not count:
-        return ""
-    return page(fold(f"{what}, {plural(count, 'line')}", plain(text.strip(), label=what)))
 
 
 def in_html(value: object) -> str:

@@ -119,24 +119,14 @@ def marks_of(kernel: Kernel, device: str, diagnostics: Iterable[Diagnostic]) -> 
         kind = _kind_of(kernel, device, one.file)
         lines = getattr(kernel, kind).split("\n") if kind else []
         if 0 < one.line <= len(lines):
-            marks.append(_mark(kind, one, lines[one.line - 1]))
+            line = lines[one.line - 1]
+            one = _at_name(one, line)
+            word = _WORD.match(line, max(0, one.column - 1)) if one.column else None
+            severity = "warning" if one.severity == "warning" else "error"
+            end = word.end() + 1 if word else one.column + bool(one.column)
+            place = {"column": one.column, "end_column": end, "fix": fix_of(one, line)}
+            marks.append({**_of_line(kernel, kind, one.line, severity, one.message, one.help), **place})
     return marks
-
-
-def _mark(kind: str, one: Diagnostic, line: str) -> dict[str, Any]:
-    one = _at_name(one, line)
-    word = _WORD.match(line, max(0, one.column - 1)) if one.column else None
-    return {
-        "kind": kind,
-        "line": one.line,
-        "text": line,
-        "column": one.column,
-        "end_column": word.end() + 1 if word else one.column + 1 if one.column else 0,
-        "severity": "warning" if one.severity == "warning" else "error",
-        "message": one.message,
-        "advice": one.help,
-        "fix": fix_of(one, line),
-    }
 
 
 def _at_name(one: Diagnostic, line: str) -> Diagnostic:
@@ -184,7 +174,7 @@ def marks_of_words(kernel: Kernel, message: str) -> list[dict[str, Any]]:
 
 
 def _of_line(kernel: Kernel, kind: str, number: int, severity: str, message: str, advice: str = "") -> dict[str, Any]:
-    """Mark a whole line."""
+    """Mark a whole line; one that the text does not have is empty."""
     text = dict(enumerate(kernel.sources[kind].split("\n"), 1)).get(number, "")
     where = {"kind": kind, "line": number, "text": text, "column": 0, "end_column": 0}
     return {**where, "severity": severity, "message": message, "advice": advice, "fix": None}

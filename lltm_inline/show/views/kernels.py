@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...base.arguments import first_line, plural
 from ..markup import Html, join, tag
-from ..parts import Cell, badge, bar, filled, fold, note, paragraph, plain, table, with_interval
+from ..parts import Cell, badge, bar, filled, fold, folded, note, paragraph, table, with_interval
 from ..source import diff_source, source
 
 if TYPE_CHECKING:
@@ -130,15 +130,14 @@ def build(shown: Build) -> Html:
         ["library", tag("code", str(shown.path))],
         ["digest", tag("code", shown.digest)],
     ]
-    log = shown.log.partition("\n\n")[0].strip()
-    ran = f"what compiler and linker ran, {plural(log.count(chr(10)) + 1, 'line')}"
+    log = shown.log.partition("\n\n")[0]
     return join(
         [
             paragraph(badge("built", "good"), " ", tag("b", shown.kernel), f" {how} ({shown.compiler})"),
             fold("how it was built", table([], rows, caption=f"build of {shown.kernel}")),
-            fold(ran, plain(log, label="log")) if log else "",
+            folded("what compiler and linker ran", log, label="log", count=True),
             *(tag("pre", str(warning), cls="li-wrap") for warning in shown.warnings),
-            fold("what the compiler printed", plain(shown.printed, label="printed")) if shown.printed else "",
+            folded("what the compiler printed", shown.printed, label="printed"),
         ]
     )
 
@@ -183,7 +182,6 @@ def _python(function: object, title: str, *, open: bool = False) -> Html:
     return fold(title, source(text, language="python", label=title), open)
 
 
-def _more(doc: str, label: str) -> Html | str:
+def _more(doc: str, label: str) -> Html:
     """Fold what a doc says below its first line."""
-    rest = inspect.cleandoc(doc).partition("\n")[2].strip()
-    return fold("more about it", plain(rest, label=label)) if rest else ""
+    return folded("more about it", inspect.cleandoc(doc).partition("\n")[2].strip(), label=label)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...base.arguments import plural
 from ...checking.report import COPIED, alike
 from ..markup import Html, join, tag, tick
-from ..parts import Cell, badge, cross, fold, note, paragraph, plain, right_or_wrong, table
+from ..parts import Cell, badge, cross, fold, folded, note, paragraph, right_or_wrong, table
 from ..source import excerpt
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ...run.executor import Printed
 
 _MOST_OTHERS = 20
+_PRINTED, _OUTPUT = "what the kernel printed", "output of the kernel"
 
 
 def report(shown: Report) -> Html:
@@ -42,18 +43,14 @@ def report(shown: Report) -> Html:
             crash(shown.crash) if shown.crash is not None else "",
             *sections,
             _matrix(shown),
-            _printed(shown.printed, is_open=True),
+            folded(_PRINTED, shown.printed, label=_OUTPUT, open=True),
         ]
     )
 
 
 def printed(shown: Printed) -> Html:
     """Show what a kernel printed while it was measured, folded."""
-    return join([_printed(shown.text)])
-
-
-def _printed(text: str, *, is_open: bool = False) -> Html | str:
-    return fold("what the kernel printed", plain(text, label="output of the kernel"), is_open) if text else ""
+    return folded(_PRINTED, shown.text, label=_OUTPUT)
 
 
 def _matrix(shown: Report) -> Html:
@@ -175,7 +172,7 @@ def crash(shown: Crash) -> Html:
         excerpt(shown.excerpt, label=f"the line of {shown.kernel} where it happened") if shown.excerpt else "",
         paragraph(tag("b", "likely cause: "), shown.cause),
         *facts,
-        fold("printed before", plain(before, label="output of the kernel"), len(before) < 400) if before else "",
+        folded("printed before", before, label=_OUTPUT, open=len(before) < 400),
     )
 
 
@@ -194,11 +191,7 @@ def build_error(error: BuildError) -> Html:
         ]
     elif lines:
         body.append(tag("pre", "\n".join(lines), cls="li-wrap"))
-    log = error.log.strip()
-    if log:
-        count = log.count("\n") + 1
-        body.append(fold(f"full log, {plural(count, 'line')}", plain(log, label="log of compiler and linker")))
-    return note("bad", *body)
+    return note("bad", *body, folded("full log", error.log, label="log of compiler and linker", count=True))
 
 
 def check_error(error: CheckError) -> Html:
