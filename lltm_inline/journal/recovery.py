@@ -37,20 +37,17 @@ class _Found:
     timed: list[tuple[Timings, Kernel | None]] = field(default_factory=list)
 
 
-def recover(op_or_name: str | None = None, *, every: bool = False) -> Recovered:
-    """Bring revisions back; see `registry.recover`, of which this is the inside."""
+def look(op_or_name: str | None = None) -> Recovered:
+    """Bring back what all notebooks have made, and write nothing down: for a command, which only shows it."""
+    return recover(op_or_name, every=True, own="")
+
+
+def recover(op_or_name: str | None = None, *, every: bool = False, own: str | None = None) -> Recovered:
+    """Bring revisions back; see `registry.recover`, of which this is the inside. `own` is the session, nothing for none."""
     if op_or_name is not None:
         string("op_or_name", op_or_name)
     boolean("every", every)
-    return _recover(op_or_name, every, journal.turn_on())
-
-
-def look(op_or_name: str | None = None) -> Recovered:
-    """Bring back what all notebooks have made, and write nothing down: for a command, which only shows it."""
-    return _recover(op_or_name, True, "")
-
-
-def _recover(op_or_name: str | None, every: bool, own: str) -> Recovered:
+    own = journal.turn_on() if own is None else own
     found, current, unreadable, shipped = _read_all(own, every)
     wanted = [item for item in found if op_or_name in (None, item.kernel.op, item.kernel.name)]
     if not wanted and op_or_name is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,12 +153,10 @@ def _pairs(option: str, words: Sequence[str]) -> list[tuple[str, str]]:
 
 def _number(name: str, text: str) -> int | float:
     for read in (int, float):
-        try:
+        with suppress(ValueError, OverflowError):  # the second: an integer beyond all floating-point numbers
             number: Any = read(text)
             if math.isfinite(number):
                 return number
-        except (ValueError, OverflowError):  # the second: an integer beyond all floating-point numbers
-            continue
     raise InputError(f"%%kernel: --params {name}={text}, want a number, such as {name}=8")
 
 

@@ -9,8 +9,7 @@ gives a line over its values, over two a heat map with the numbers written in. W
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from matplotlib import colormaps
@@ -26,7 +25,7 @@ from ..errors import InputError
 from ..model.registry import History
 from ..tables.counts import Counts
 from ..tables.memory import Memory
-from ..tables.sweep import Point, Sweep
+from ..tables.sweep import Sweep
 from ..tables.table import Table
 from ..tables.timings import TITLES, Row, Timings
 from ..tables.words import NOISE_FLOOR, bytes_text, three, time_text
@@ -113,7 +112,9 @@ def plot(
 def _plot_timings(timings: Timings, size: tuple[float, float] | None) -> Figure:
     if not timings.rows:
         raise InputError("nothing was timed: there is nothing to plot")
-    directions, look = timings.directions, Look.of(timings, partial(_work, timings))
+    baseline = timings.select(kernel=timings.baseline)  # sizes stand in the order of how long it takes in all
+    look = Look.of(timings, lambda size: sum(row.median for row in baseline.select(size=size).rows))
+    directions = timings.directions
     lines, compares = len(timings.sizes) > 1, len(look.styles) > 1
     top = 2.7 if lines else 0.7 + 0.33 * len(look.styles)
     below = 0.0 if not compares else 1.9 if lines else 0.7 + 0.33 * (len(look.styles) - 1)
@@ -161,11 +162,6 @@ def _plot_timings(timings: Timings, size: tuple[float, float] | None) -> Figure:
 def _title(table: Table[Any]) -> str:
     first = table.rows[0]
     return first.subject + (f": {first.size_text.replace(' ', ', ')}" if len(table.sizes) == 1 else "")
-
-
-def _work(timings: Timings, size: Mapping[str, int]) -> float:
-    """Order sizes by how long the baseline takes in all."""
-    return sum(row.median for row in timings.select(size=size, kernel=timings.baseline).rows)
 
 
 def _curves(axes: Axes, timings: Timings, look: Look, values: Callable[[Row], Sequence[float | None]]) -> None:
@@ -256,7 +252,13 @@ def _plot_memory(memory: Memory, size: tuple[float, float] | None) -> Figure:
         (_memory_lines if lines else _memory_bars)(axes, memory, look, column)
     if lines:
         axis_of_sizes(memory.sizes[0], look, panels)
-        _thin_out(look, panels)
+    if lines and look.letter:  # numbers that stand too near to the next larger one could not be read
+        kept: list[float] = []
+        for place in sorted(look.places.values(), reverse=True):
+            if not kept or kept[-1] - place > 0.07 * max(look.places.values()):
+                kept.append(place)
+        for axes in panels:
+            axes.set_xticks(kept, [f"{place:.0f}" for place in kept], fontsize=8)
     return figure
 
 
@@ -276,33 +278,15 @@ def _memory_lines(axes: Axes, memory: Memory, look: Look, column: str) -> None:
         axes.annotate(
             text, (place, height), (6, 0), textcoords="offset points", va="center", fontsize=8, color=color
         )  # fmt: skip
-    if column == "held":
-        _outputs_line(axes, memory, look)
+    if column == "held":  # how much of it are the outputs: the same for every kernel
+        rows, at = look.along(memory, memory.kernels[0])
+        axes.plot(at, [row.outputs for row in rows], color=GREY, linestyle=(0, (1, 2)), linewidth=1)
+        how: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": 7.5, "color": GREY}
+        axes.annotate("outputs", (at[-1], rows[-1].outputs), (-2, 4), **how)
     axes.margins(x=0.04)
     axes.set_xlim(right=max(look.places.values()) * 1.14 if look.letter else None)
     _from_zero(axes.yaxis, most * 1.08)
     plain(axes, rules=True)
-
-
-def _thin_out(look: Look, row: tuple[Axes, ...]) -> None:
-    """Leave out the numbers of sizes that stand too near to the next larger one to be read."""
-    if not look.letter:
-        return
-    kept: list[float] = []
-    for place in sorted(look.places.values(), reverse=True):
-        if not kept or kept[-1] - place > 0.07 * max(look.places.values()):
-            kept.append(place)
-    for axes in row:
-        axes.set_xticks(kept, [f"{place:.0f}" for place in kept], fontsize=8)
-
-
-def _outputs_line(axes: Axes, memory: Memory, look: Look) -> None:
-    """Show how much of what is held are the outputs: the same for every kernel."""
-    rows, at = look.along(memory, memory.kernels[0])
-    axes.plot(at, [row.outputs for row in rows], color=GREY, linestyle=(0, (1, 2)), linewidth=1)
-    axes.annotate(
-        "outputs", (at[-1], rows[-1].outputs), (-2, 4), textcoords="offset points", ha="right", fontsize=7.5, color=GREY
-    )  # fmt: skip
 
 
 def _memory_bars(axes: Axes, memory: Memory, look: Look, column: str) -> None:
@@ -367,18 +351,23 @@ def _sweep_map(axes: Axes, sweep: Sweep) -> None:
     told = [row.speedup for row in sweep.timings.rows if row.outcome != "unknown"]
     reach = max([_LEAST_REACH, *(max(speedup, 1 / speedup) for speedup in told)])
     norm, colours, best = Normalize(-math.log(reach), math.log(reach)), colormaps[_MAP], sweep.best
+    colour: Any
     for number, point in enumerate(sweep.rows):
         y, x = divmod(number, len(sweep.params[across]))
-        colour: Any = "none"
-        if point.row is not None:
-            share = _SHARES[point.row.outcome]
-            colour = colours(norm(share * math.log(point.row.speedup)))
+        how: dict[str, Any] = {"ha": "center", "va": "center"}
+        if (row := point.row) is None:
+            colour, ink, text, small = "none", "black", "not timed", point.problem.partition(":")[0]
+            how["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        else:
+            colour = colours(norm(_SHARES[row.outcome] * math.log(row.speedup)))
+            ink, text, small = _ink(colour), sweep.cell(point).removeprefix("best "), time_text(row.median)
         axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=2))
-        if point.row is None:
-            axes.add_patch(
-                Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, fill=False, edgecolor=RULE, hatch="///", linewidth=0)
-            )
-        _write_cell(axes, sweep, point, x, y, "black" if point.row is None else _ink(colour))
+        if row is None:
+            hatched: dict[str, Any] = {"fill": False, "edgecolor": RULE, "hatch": "///", "linewidth": 0}
+            axes.add_patch(Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, **hatched))
+        weight = "bold" if row is not None and row.outcome in ("faster", "slower") else "normal"
+        axes.text(x, y - 0.1, text, fontsize=9, color=ink, fontweight=weight, **how)
+        axes.text(x, y + 0.24, small if len(small) <= 18 else f"{small[:17]}…", fontsize=7, color=ink, **how)
         if point is best:  # over the cells that come after it
             frame = Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, fill=False, edgecolor="black", linewidth=2.2)
             axes.add_patch(frame).set_zorder(1.5)
@@ -391,20 +380,6 @@ def _sweep_map(axes: Axes, sweep: Sweep) -> None:
     axes.spines[:].set_visible(False)
     axes.set_title(f"speed-up over {sweep.kernel} as it stands\nbold: a measurable difference{'; framed: the best' * (best is not None)}",
                    fontsize=9, loc="left")  # fmt: skip
-
-
-def _write_cell(axes: Axes, sweep: Sweep, point: Point, x: float, y: float, ink: str) -> None:
-    """Write speed-up and time into a cell: bold where it is a finding."""
-    if point.row is None:
-        text, small = "not timed", point.problem.partition(":")[0]
-    else:
-        text, small = sweep.cell(point).removeprefix("best "), time_text(point.row.median)
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 1} if point.row is None else None
-    is_finding = point.row is not None and point.row.outcome in ("faster", "slower")
-    axes.text(x, y - 0.1, text, ha="center", va="center", fontsize=9, color=ink, bbox=box,
-              fontweight="bold" if is_finding else "normal")  # fmt: skip
-    small = small if len(small) <= 18 else f"{small[:17]}…"
-    axes.text(x, y + 0.24, small, ha="center", va="center", fontsize=7, color=ink, bbox=box)
 
 
 def _ink(colour: Any) -> str:

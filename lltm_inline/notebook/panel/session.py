@@ -249,7 +249,7 @@ class Session(Board):
             kept = self._keep() if edited else ""
             self._show(kernel, device or self.device, draft=revision is None)
             if not self.state["dirty"] and (kept or not edited):  # else there was more to say, and it has been said
-                self.log(_with_kept(f"{self._base.label} is in the editor", kept))
+                self.log(f"{self._base.label} is in the editor{kept}")
 
     def revert(self) -> None:
         """Throw the edits away; where there are none, go back to the revision that this one was edited from."""
@@ -262,10 +262,10 @@ class Session(Board):
             if back.python is None:
                 registry.register(back)
             self._show(back, self.device, draft=False)
-            self.log(_with_kept(f"{back.label} is the current revision", kept))
+            self.log(f"{back.label} is the current revision{kept}")
 
     def _keep(self) -> str:
-        """Make a revision of an edit that is to leave the editor, so that it is not lost; return its label."""
+        """Make a revision of an edit that is to leave the editor, so that it is not lost; return what is to be said of it."""
         if not self.state["dirty"]:
             return ""
         try:
@@ -274,7 +274,7 @@ class Session(Board):
             self.log(f"your edit could not be kept: {error}", "bad")
             return ""
         journal.drop_draft(kept.name)
-        return kept.label
+        return f"; your edit is kept as {kept.label}"
 
     def diff(self, against: Any = None) -> None:
         """Show what the text in the editor changes over a revision: the one it was edited from unless given.
@@ -365,7 +365,7 @@ class Session(Board):
             kept = self._keep()
             registry.register(kernel)
             self._show(kernel, None)
-            self.log(_with_kept(f"{name} is new: write its forward, and its backward where it has one", kept))
+            self.log(f"{name} is new: write its forward, and its backward where it has one{kept}")
         return None
 
     # Beside the verbs
@@ -590,8 +590,3 @@ class Session(Board):
     def _saved(self) -> None:
         note = journal.trouble() or self.state["journal"]["note"]
         self.tell(journal={**self.state["journal"], "saved": journal.last_saved() or 0, "note": note})
-
-
-def _with_kept(said: str, kept: str) -> str:
-    """Add to what is said where an edit is kept, if one was made."""
-    return f"{said}; your edit is kept as {kept}" if kept else said

@@ -6,7 +6,6 @@ They run in the panel's background thread, and are stopped through `lltm_inline.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
@@ -37,7 +36,7 @@ from ...show.parts import page
 from ...show.views.analysis import listing
 from ...source.template import devices_of
 from ...tables.counts import Counts
-from ...tables.partial import Partial
+from ...tables.partial import Pace, Partial
 from ...tables.timings import Timings
 from ...workers.client import worker
 from ..bars import picture
@@ -71,8 +70,8 @@ class _Work:
         self.check_first, self.how = bool(session.state["options"]["check_first"]), session.how
         self.can_run = not DEVICES[self.device].needs_gpu or torch.cuda.is_available()
         self.kernels, self.baseline = [kernel], kernel
-        self._last, self._said, self._looked = "", 0.0, 0.0
-        self._watched = False
+        self._last, self._watched = "", False
+        self._saying, self._looking = Pace(_SAID_SECONDS), Pace(_WORKER_SECONDS)
         if verb != "read":  # another listing, or a verb, which lists anew what it has built
             session.end_listing.set()
             self.end = session.end_listing = threading.Event()
@@ -244,12 +243,12 @@ class _Work:
         """Pass progress on, numbers that only count not too often; the rounds of a benchmark say more by themselves."""
         if self._watched and not total:
             return
-        now = time.monotonic()
         words = "".join(letter for letter in text if not letter.isdigit())
-        if words != self._last or now - self._said >= _SAID_SECONDS:
-            self._last, self._said = words, now
+        if words != self._last or self._saying.due:
+            self._last = words
+            self._saying.told()
             self.session.progress(text, done, total)
-        if now - self._looked >= _WORKER_SECONDS:
+        if self._looking.due:
             self._look()
 
     def watch(self, partial: Partial) -> None:
@@ -261,7 +260,7 @@ class _Work:
 
     def _look(self) -> None:
         """Tell the number and the memory of the worker."""
-        self._looked = time.monotonic()
+        self._looking.told()
         self.session.tell(worker={"pid": worker.pid or 0, "mib": round(worker.memory / 2**20)})
 
     def _show(self, found: Began | Build | Report | Timings | Counts) -> None:
