@@ -315,11 +315,13 @@ def _warn(text: str) -> None:
 def _tell_of_others(name: str) -> None:
     """Say once when another notebook that is open makes revisions of the same kernel."""
     try:
-        others = [_run_of(path) for path in files() if path != path_of(_journal.session) and _age_s(path) < _DAY]
+        latest = time.time() - _DAY
+        others = [path for path in files() if path != path_of(_journal.session) and path.stat().st_mtime > latest]
+        runs = [_run_of(path) for path in others]
     except (OSError, LltmInlineError):
         return  # what cannot be read or written is told where that is asked for
     own = {name, *(kernel.name for kernel in _journal.written.values())}
-    for other in others:
+    for other in runs:
         shared = [each for each in sorted(own & other.names) if (other.session, each) not in _journal.told]
         for each in shared if shared and other.is_alive() and not _is_this_notebook(other.session) else ():
             _journal.told.add((other.session, each))
@@ -347,15 +349,11 @@ def _run_of(path: Path) -> Run:
     return known[1]
 
 
-def _age_s(path: Path) -> float:
-    return time.time() - path.stat().st_mtime
-
-
 def _remove_old() -> None:
     """Remove what processes without a notebook wrote long ago: nobody asks for it, and each leaves a file of its own."""
     for path in room().glob(f"{_PROCESS}*"):
         with suppress(OSError):  # another process has removed it already
-            if _age_s(path) > _PROCESS_DAYS * _DAY:
+            if path.stat().st_mtime < time.time() - _PROCESS_DAYS * _DAY:
                 path.unlink()
 
 

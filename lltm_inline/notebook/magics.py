@@ -9,14 +9,14 @@ from typing import Any
 from .. import journal
 from ..base.command_line import as_typed
 from ..base.shell import in_notebook
-from ..base.verbs import by_argument
+from ..base.verbs import by_argument, laid_out
 from ..errors import BuildError, CheckError, CrashError, LltmInlineError
 from ..journal.recovery import waiting
 from ..model.outcomes import headline
 from . import completion, inline_cell
 from .cell import run
 from .live import Notebook, Terminal
-from .options import OPTIONS, help_of_options, parse
+from .options import OPTIONS, parse
 from .verbs import help_of_verbs, perform
 
 _RED, _END = "\033[31m", "\033[0m"
@@ -34,7 +34,7 @@ kernel. The revision is registered, and kept in the journal, also where it does 
 nothing typed is lost. Messages of the compiler count in the lines of the cell, its first line
 being `%%kernel`. A cell that does not compile, or is wrong under --check, stops "Run all".
 
-{help_of_options()}
+{laid_out([(option.usage, option.help) for option in OPTIONS])}
 
 `$name` and `{{expression}}` in the first line stand for values of Python.
 To start from the text of a kernel: %kernel source axpy/cpp"""

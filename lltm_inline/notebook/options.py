@@ -10,7 +10,7 @@ from typing import Any
 
 from ..base.arguments import shown
 from ..base.device import DEVICES
-from ..base.verbs import EXAMPLE, Option, duration, laid_out, size, split, value_of
+from ..base.verbs import EXAMPLE, Option, duration, size, split, value_of
 from ..errors import InputError
 from ..model.registry import BINDINGS
 from ..tables.timings import DIRECTIONS
@@ -158,8 +158,3 @@ def _number(name: str, text: str) -> int | float:
             if math.isfinite(number):
                 return number
     raise InputError(f"%%kernel: --params {name}={text}, want a number, such as {name}=8")
-
-
-def help_of_options() -> str:
-    """Lay the options out as the rows of a help text."""
-    return laid_out([(option.usage, option.help) for option in OPTIONS])

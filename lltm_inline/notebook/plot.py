@@ -94,18 +94,13 @@ def plot(
         'GRAIN'
     """
     require_inches(size)
-    if isinstance(timings, Timings):
-        return _plot_timings(timings, size)
-    if isinstance(timings, Memory):
-        return _plot_memory(timings, size)
-    if isinstance(timings, Sweep):
-        return _plot_sweep(timings, size)
-    if isinstance(timings, Counts):
-        return plot_counts(timings, size)
-    if isinstance(timings, History):
-        return plot_history(timings, size)
-    if isinstance(timings, Roofline):
-        return plot_roofline(timings, size)
+    ways: tuple[tuple[type, Callable[..., Figure]], ...] = (
+        (Timings, _plot_timings), (Memory, _plot_memory), (Sweep, _plot_sweep),
+        (Counts, plot_counts), (History, plot_history), (Roofline, plot_roofline),
+    )  # fmt: skip
+    for kind, draw in ways:
+        if isinstance(timings, kind):
+            return draw(timings, size)
     raise refusal("timings", timings, "what benchmark, memory, sweep, counts, registry.history or roofline gave")
 
 

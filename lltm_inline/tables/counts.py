@@ -218,9 +218,8 @@ class Counts(DirectedTable[CountsRow], Shown):
         for row in self.totals():
             ratio = self.ratio(row) if row.kernel != self.baseline and row.unit else None
             if ratio not in (None, 1.0):
-                said.append(
-                    f"{row.kernel} takes {three(ratio or 0)}x of the {row.unit} of {self.baseline}: {row.direction}, {row.what}"
-                )
+                what = f"{row.unit} of {self.baseline}: {row.direction}, {row.what}"
+                said.append(f"{row.kernel} takes {three(ratio or 0)}x of the {what}")
         if not self.rows:
             return "nothing was launched"
         return "\n".join(said) or "no line takes more than it needs"

@@ -198,8 +198,8 @@ class Sweep(JsonFile, Shown):
         """
         require_format(data, _FORMAT, _WHAT)
         try:
-            points = tuple(Point(**{**point, "row": _row_of(point["row"])}) for point in data["rows"])
-            rows = (Row(**data["base"]), _row_of(data["confirmed"]))
+            points = tuple(Point(**{**point, "row": point["row"] and Row(**point["row"])}) for point in data["rows"])
+            rows = (Row(**data["base"]), data["confirmed"] and Row(**data["confirmed"]))
             return cls(data["kernel"], data["own"], data["params"], points, *rows)
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{_WHAT}: incomplete or from another version: {error}") from error
@@ -247,7 +247,3 @@ def _found(point: Point) -> str:
     if row is None or row.speedup_low is None or row.speedup_high is None:
         return ""
     return f" ({interval_text(row.speedup_low, row.speedup_high)}) {row.finding}"
-
-
-def _row_of(data: Mapping[str, Any] | None) -> Row | None:
-    return None if data is None else Row(**data)

@@ -186,10 +186,8 @@ class Table(JsonFile, Generic[_Row]):
     def _select(self, **wanted: Any) -> Self:
         """Keep the rows that have these values; None stands for any."""
         asked = {name: value for name, value in wanted.items() if value is not None}
-        return replace(
-            self,
-            rows=tuple(row for row in self.rows if all(getattr(row, name) == value for name, value in asked.items())),
-        )
+        rows = (row for row in self.rows if all(getattr(row, name) == value for name, value in asked.items()))
+        return replace(self, rows=tuple(rows))
 
     @property
     def kernels(self) -> tuple[str, ...]:

@@ -232,9 +232,8 @@ class Timings(DirectedTable[Row], Shown):
         """Write a row as cells of the table, without its kernel."""
         ratio = "1x" if len(self.kernels) > 1 else ""
         if row.kernel != self.baseline:
-            ends = (
-                f"({interval_text(row.speedup_low, row.speedup_high)})" if row.speedup_low and row.speedup_high else ""
-            )
+            low, high = row.speedup_low, row.speedup_high
+            ends = f"({interval_text(low, high)})" if low and high else ""
             ratio = row.words if row.outcome == "unknown" else f"{three(row.speedup)}x {ends} {row.finding}"
         rates = (three(rate) if rate else "" for rate in (row.gflop_per_s, row.gb_per_s))
         time = spread_text(row.median, row.q1, row.q3)

@@ -16,7 +16,6 @@ from typing import Any
 from ... import journal
 from ...errors import LltmInlineError
 from ...model.kernel import Kernel
-from ...model.op import Op
 from ...model.registry import registry
 from ...show.markup import Html, join, tag
 from ...show.parts import fold, folded, note, page, plain
@@ -37,28 +36,18 @@ Listener = Callable[[dict[str, Any]], None]
 def initial_state() -> dict[str, Any]:
     """Return the values of a panel that shows nothing yet: the names and kinds of all that the browser is told."""
     return {
-        "title": "",
-        "variants": [],
-        "devices": [],
-        "current": {},
-        "revisions": [],
-        "texts": {},
+        **dict.fromkeys(
+            ("title", "report", "timings", "plot", "verdict", "diff", "details", "assembly", "history"), ""
+        ),
+        **{name: [] for name in ("variants", "devices", "revisions", "controls", "words", "marks", "log")},
+        **{name: {} for name in ("current", "texts", "params")},
         "generation": 0,
-        "params": {},
-        "controls": [],
         "options": {
             "check_first": True,
-            "assembly": False,
-            "remarks": False,
-            "hot_lines": False,
-            "roofline": False,
+            **dict.fromkeys(("assembly", "remarks", "hot_lines", "roofline"), False),
             "how": "",
         },
-        "words": [],
-        "marks": [],
         "busy": dict(IDLE),
-        "log": [],
-        **dict.fromkeys(("report", "timings", "plot", "verdict", "diff", "details", "assembly", "history"), ""),
         "journal": {"saved": 0, "note": "", "notebook": ""},
         "worker": {"pid": 0, "mib": 0},
         "dirty": False,
@@ -207,9 +196,3 @@ def left_of(kernel: Kernel) -> journal.Draft | None:
     if found is None or kernel.python is not None or set(found.texts) != set(kernel.sources):
         return None
     return found if all(isinstance(text, str) for text in found.texts.values()) else None
-
-
-def variants_of(op: Op) -> list[dict[str, Any]]:
-    """List the kernels of an op, with the name, the variant, and whether there is a text to edit."""
-    kernels = [kernel for kernel in registry.values() if kernel.op == op.name]
-    return [{"name": one.name, "label": one.variant, "editable": one.python is None} for one in kernels]

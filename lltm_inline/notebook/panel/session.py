@@ -30,7 +30,7 @@ from ...source.template import devices_of
 from ..completion import words_of
 from ..options import parse_how
 from ..verbs import cell_of, cell_of_op
-from .board import IDLE, Board, card_of, history_of, left_of, revisions_of, texts_of, variants_of, width_of
+from .board import IDLE, Board, card_of, history_of, left_of, revisions_of, texts_of, width_of
 from .capture import captured
 from .editor import controls_of, fixed
 
@@ -542,6 +542,7 @@ class Session(Board):
         if found is not None:
             texts |= found.texts
             params |= {name: number for name, number in found.params.items() if name in params}
+        kernels = [one for one in registry.values() if one.op == self.op.name]
         self.tell(
             texts=texts,
             params=params,
@@ -551,7 +552,7 @@ class Session(Board):
             marks=self._marks(),
             diff="",
             details="",
-            variants=variants_of(self.op),
+            variants=[{"name": one.name, "label": one.variant, "editable": one.python is None} for one in kernels],
             words=words_of(kernel),
         )
         self.tell(dirty=self._differs())

@@ -274,7 +274,11 @@ class _Work:
         elif isinstance(found, Timings):
             self._timed(found)
             if session.state["options"]["roofline"]:
-                session.tell(plot=session.state["plot"] + self._under_roofs(found))
+                try:
+                    under_roofs = in_html(roofline(found, progress=self.progress))
+                except LltmInlineError as error:
+                    under_roofs = card_of(error)
+                session.tell(plot=session.state["plot"] + under_roofs)
             lines = _sentences(found).split("\n")
             session.log(next((line for line in lines if line.startswith(f"{self.kernel.label} ")), lines[0]))
         elif isinstance(found, Counts):
@@ -298,12 +302,6 @@ class _Work:
         if isinstance(found, Report) and found.verdict == "WRONG" and self.verb == "benchmark":
             session.log(f"{self.kernel.label} was not timed: it is wrong", "bad")
         session.revisions()
-
-    def _under_roofs(self, timings: Timings) -> str:
-        try:
-            return in_html(roofline(timings, progress=self.progress))
-        except LltmInlineError as error:
-            return card_of(error)
 
     def _built(self, built: Build) -> None:
         session = self.session
