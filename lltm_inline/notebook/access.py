@@ -37,13 +37,9 @@ def plot_counts(counts: Counts, size: tuple[float, float] | None) -> Figure:
     inches = [0.55 + 0.14 * max(field[3] for field in beside if field) for beside in lines]
     first = next(row for rows in drawn.values() for row in rows)
     title = f"{first.subject}: {first.size_text.replace(' ', ', ')}"
-    figure = open_figure(
-        title,
-        "of each line the request of a warp that takes most · a number is a lane of the warp · grey moves for nothing · no times",
-        f"{title}: which lane wants which address. {counts.verdict()}",
-        inches=(max(5.2, 7.2 * len(drawn)), sum(inches)),
-        size=size,
-    )
+    how = "of each line the request of a warp that takes most · a number is a lane of the warp · grey moves for nothing · no times"
+    words = f"{title}: which lane wants which address. {counts.verdict()}"
+    figure = open_figure(title, how, words, inches=(max(5.2, 7.2 * len(drawn)), sum(inches)), size=size)
     grid = figure.subplots(len(lines), len(drawn), squeeze=False, height_ratios=inches)
     for axes, field in zip(grid.flat, chain(*lines), strict=True):
         axes.set_axis_off()

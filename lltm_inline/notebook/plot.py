@@ -114,14 +114,10 @@ def _plot_timings(timings: Timings, size: tuple[float, float] | None) -> Figure:
     top = 2.7 if lines else 0.7 + 0.33 * len(look.styles)
     below = 0.0 if not compares else 1.9 if lines else 0.7 + 0.33 * (len(look.styles) - 1)
     title = _title(timings)
-    figure = open_figure(
-        title,
-        " · ".join(filter(None, [timings.conditions(" · "), timings.crowd])),
-        f"times per call of {title}. {timings.verdict()}",
-        styles=look.styles if lines else {},
-        inches=(max(5.2, 1.2 + 3.3 * len(directions)), top + below + 0.6 * lines),
-        size=size,
-    )
+    conditions = " · ".join(filter(None, [timings.conditions(" · "), timings.crowd]))
+    words, styles = f"times per call of {title}. {timings.verdict()}", look.styles if lines else {}
+    inches = (max(5.2, 1.2 + 3.3 * len(directions)), top + below + 0.6 * lines)
+    figure = open_figure(title, conditions, words, styles=styles, inches=inches, size=size)
     grid = figure.subplots(
         2 if compares else 1, len(directions), squeeze=False, sharex="col" if lines else False, sharey="row",
         height_ratios=[top, below] if compares else None,
@@ -232,14 +228,10 @@ def _plot_memory(memory: Memory, size: tuple[float, float] | None) -> Figure:
     lines = len(memory.sizes) > 1
     look = Look.of(memory, lambda size: sum(row.peak for row in memory.select(size=size).rows))
     title = _title(memory)
-    figure = open_figure(
-        title,
-        f"bytes above inputs and parameters · {memory.conditions(' · ')}",
-        f"{title}. {memory.verdict()}",
-        styles=look.styles if lines else {},
-        inches=(7.8, (3.0 if lines else 0.7 + 0.33 * len(look.styles)) + 0.5),
-        size=size,
-    )
+    conditions = f"bytes above inputs and parameters · {memory.conditions(' · ')}"
+    inches = (7.8, 3.5 if lines else 1.2 + 0.33 * len(look.styles))
+    styles = look.styles if lines else {}
+    figure = open_figure(title, conditions, f"{title}. {memory.verdict()}", styles=styles, inches=inches, size=size)
     panels = figure.subplots(1, 2)
     titles = {"held": "held for backward", "peak": "peak, forward + backward"}
     for axes, (column, heading) in zip(panels, titles.items(), strict=True):
@@ -324,14 +316,8 @@ def _plot_sweep(sweep: Sweep, size: tuple[float, float] | None) -> Figure:
     title = f"{sweep.kernel}, {base.dtype}, {base.device}: {where}, {base.direction}"
     unsure = any(point.row is not None and point.row.outcome == "unknown" for point in sweep.rows)
     finding = sweep.verdict().partition("\n")[0] + "; ?: too few rounds or too noisy to tell" * unsure
-    figure = open_figure(
-        title,
-        f"{finding} · {sweep.timings.conditions(' · ')}",
-        f"{title}. {sweep.verdict()}",
-        styles={},
-        inches=inches,
-        size=size,
-    )
+    conditions = f"{finding} · {sweep.timings.conditions(' · ')}"
+    figure = open_figure(title, conditions, f"{title}. {sweep.verdict()}", inches=inches, size=size)
     axes = figure.subplots()
     if len(names) > 1:
         _sweep_map(axes, sweep)

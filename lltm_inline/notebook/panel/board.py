@@ -19,7 +19,7 @@ from ...model.kernel import Kernel
 from ...model.registry import registry
 from ...show.markup import Html, join, tag
 from ...show.parts import fold, folded, note, page, plain
-from ...tables.history import courses_of
+from ...tables.history import became, courses_of
 
 #: Revisions shown as buttons, beside the one that ships.
 _MOST_REVISIONS = 12
@@ -170,11 +170,7 @@ def revisions_of(kernel: Kernel) -> list[dict[str, Any]]:
     kept = {one.label: one for one in (history[0], *history[-_MOST_REVISIONS:], kernel)}
     revisions = []
     for one in sorted(kept.values(), key=lambda one: one.revision):
-        state, hint = registry.state(one.label)
-        if state == "new" and registry.is_shipped(one):
-            state = "shipped"
-        if state == "crashed" and "time-out after" in hint:
-            state = "timeout"
+        state, hint = became(one)
         hint = "\n".join([*filter(None, [hint]), *times.get(one.label, ())])
         revisions.append({"label": one.label, "number": one.revision, "state": state, "hint": hint})
     return revisions
