@@ -251,18 +251,20 @@ def _append(*lines: Line) -> None:
 
     def write() -> None:
         path = path_of(_journal.session)
+        begun: list[Line] = []
         if _journal.file != path:
             _journal.is_behind |= _journal.file is not None  # the cache is another one by now
-            _begin(path)
-        for line in lines:
+            begun = _begun(path)
+        for line in (*begun, *lines):
             append(path, {**line, "time": time.time()})
+        _journal.file, _journal.is_behind = path, False
 
     if not _write(write):
         _journal.file, _journal.is_behind = None, True
 
 
-def _begin(path: Path) -> None:
-    """Say in a file whose it is, and write what is missing there of what was made until now."""
+def _begun(path: Path) -> list[Line]:
+    """Say of a file whose it is, and what is missing there of what was made until now."""
     _remove_old()
     trim(path, KEPT, KEPT_TIMINGS)
     lines: list[Line] = [{"begin": _journal.session, "pid": os.getpid(), "started": started(os.getpid())}]
@@ -271,9 +273,7 @@ def _begin(path: Path) -> None:
         lines += [line for kernel in kernels for line in _lines_of(kernel)]
         now = [registry[name] for name in {kernel.name for kernel in kernels} & set(registry)]
         lines += [{"current": kernel.label, "name": kernel.name} for kernel in now]
-    for line in lines:
-        append(path, {**line, "time": time.time()})
-    _journal.file, _journal.is_behind = path, False
+    return lines
 
 
 def _lines_of(kernel: Kernel) -> list[Line]:

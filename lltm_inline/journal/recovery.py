@@ -185,11 +185,10 @@ def _bring_back(
     notes: list[str],
 ) -> list[Kernel]:
     """Put the revisions of one name back into its history and register the last one; `everywhere` learns what each is here."""
-    op = registry.ops.get(name.partition("/")[0])
+    op_name = name.partition("/")[0]
+    op = registry.ops.get(op_name)
     if op is None:
-        notes.append(
-            f"{name} was left: no op {name.partition('/')[0]!r}. Run the cell that registers the op, then recover again"
-        )
+        notes.append(f"{name} was left: no op {op_name!r}. Run the cell that registers the op, then recover again")
         return []
     latest: dict[Kernel, _Found] = {}
     for item in found:
@@ -227,9 +226,8 @@ def _numbered(name: str, found: Sequence[_Found], own: str, notes: list[str]) ->
         if item.kernel not in here:
             moved = replace(item.kernel, revision=max(taken) + 1)
             here[item.kernel] = taken[moved.revision] = moved
-            notes.append(
-                f"{item.kernel.label} of {journal.title(item.session)} is {moved.label} here: its number was taken"
-            )
+            whose = journal.title(item.session)
+            notes.append(f"{item.kernel.label} of {whose} is {moved.label} here: its number was taken")
     states = {here[item.kernel].label: item.state or State() for item in found}
     registry.bring_back([taken[number] for number in sorted(taken)], states)
     return here

@@ -7,7 +7,7 @@ A field for each line that loads, stores or changes something, with a column for
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import chain, zip_longest
+from itertools import chain, product, zip_longest
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -88,18 +88,14 @@ def _cells(row: CountsRow) -> tuple[_Cells, int, int]:
 def _field(axes: Axes, row: CountsRow, cells: _Cells, across: int, down: int) -> None:
     """Draw the cells of one line, and above them what they are."""
     whole = row.what.startswith("global") and not row.what.endswith("atomic")
-    for column in range(across):
-        for place in range(down):
-            lanes = cells.get((column, place), [])
-            if not lanes and not whole:
-                continue
+    for column, place in product(range(across), range(down)):
+        lanes = cells.get((column, place), [])
+        if lanes or whole:
             colour = _COLOURS(lanes[0]) if lanes else _UNUSED
             axes.add_patch(Rectangle((column, place), 0.92, 0.9, facecolor=colour, edgecolor="none"))
-            if lanes:
-                axes.text(
-                    column + 0.46, place + 0.48, f"{lanes[0]}{'+' * (len(lanes) > 1)}", ha="center", va="center", fontsize=5,
-                    color="white" if lanes[0] < _WARP * 0.6 else "black",
-                )  # fmt: skip
+        if lanes:
+            named, ink = f"{lanes[0]}{'+' * (len(lanes) > 1)}", "white" if lanes[0] < _WARP * 0.6 else "black"
+            axes.text(column + 0.46, place + 0.48, named, ha="center", va="center", fontsize=5, color=ink)
     axes.set_xlim(0, max(across, _BANKS))
     axes.set_ylim(down, 0)
     best = f", {row.least} would do" if row.extra else ""

@@ -317,11 +317,10 @@ class Session(Board):
                     f"line {mark['line']} has changed since it was built, or needs more than a word: edit it"
                 )
             self.edit({mark["kind"]: text})
-            self.tell(
-                marks=[one for one in marks if (one["kind"], one["line"]) != (mark["kind"], mark["line"])],
-                generation=self.state["generation"] + 1,
-            )
-            return {"tell": "focus", "kind": mark["kind"], "line": mark["line"]}
+            place = {"kind": mark["kind"], "line": mark["line"]}
+            left = [one for one in marks if not place.items() <= one.items()]
+            self.tell(marks=left, generation=self.state["generation"] + 1)
+            return {"tell": "focus", **place}
 
     def copy(self, kind: Any) -> dict[str, Any]:
         """Write the cell that makes what stands in the editor, in this notebook as in another.
@@ -350,10 +349,8 @@ class Session(Board):
         """
         variant = string("name", name, want="a name for the new kernel").strip()
         if "(" in variant:
-            cell = cell_of_op(variant)
-            self.log(
-                f"the cell of op {variant.partition('(')[0].strip()} is copied: paste it into the notebook, and write its reference"
-            )
+            cell, op = cell_of_op(variant), variant.partition("(")[0].strip()
+            self.log(f"the cell of op {op} is copied: paste it into the notebook, and write its reference")
             return {"tell": "copy", "text": cell}
         name = variant if "/" in variant else f"{self.op.name}/{variant}"
         if name in registry:

@@ -137,9 +137,8 @@ class _Work:
             with stoppable(self.end), _held(session.compiling), _held(_timing) if "hot" in setting else nullcontext():
                 found = replace(assembly(self.kernel, **setting), other=self._parent())
             if asked["hot_lines"] and not is_right:
-                found = replace(
-                    found, hot=Hot("", missing="Where the time goes is told of a kernel that is right: Check it.")
-                )
+                hot = Hot("", missing="Where the time goes is told of a kernel that is right: Check it.")
+                found = replace(found, hot=hot)
             shown: str = page(listing(found))
             remarks = found.remarks or ()
         except KeyboardInterrupt:  # it was ended
@@ -216,11 +215,11 @@ class _Work:
             session.phase("check", f"check of {kernel.label}, to compare with")
             try:
                 report = check(kernel, device=self.device, compiler=session.setting.compiler, progress=self.progress)
+                why = "" if report.ok else report.headline
             except BuildError as error:
-                session.log(f"{kernel.label} is left out of the benchmark: {str(error).partition(chr(10))[0]}")
-                return False
-            if not report.ok:
-                session.log(f"{kernel.label} is left out of the benchmark: {report.headline}")
+                why = str(error).partition("\n")[0]
+            if why:
+                session.log(f"{kernel.label} is left out of the benchmark: {why}")
                 return False
             session.right.add((kernel, self.device))
         return True
@@ -266,9 +265,8 @@ class _Work:
     def _show(self, found: Began | Build | Report | Timings | Counts) -> None:
         session = self.session
         if isinstance(found, Began):
-            session.phase(
-                "benchmark" if found.part == "counts" else found.part, found.text
-            )  # the button that was pressed
+            button = "benchmark" if found.part == "counts" else found.part
+            session.phase(button, found.text)
         elif isinstance(found, Build):
             self._built(found)
         elif isinstance(found, Timings):
@@ -286,9 +284,7 @@ class _Work:
             session.tell(plot=in_html(plot(own)) if own.total("load", "requests") else "")
             said, label = found.verdict(), self.kernel.label  # a verdict that does not name it is of something else
             session.tell(verdict=said if label in said else f"{label}: {said}", timings=in_html(found))
-            session.log(
-                f"{self.kernel.label} is counted, and not timed: no time on {self.device} is that of a GPU", "good"
-            )
+            session.log(f"{label} is counted, and not timed: no time on {self.device} is that of a GPU", "good")
         elif found.ok:
             session.right.add((self.kernel, self.device))
             session.outcome(self.kernel, report=in_html(found))
@@ -313,7 +309,6 @@ class _Work:
         if self.verb == "build":
             session.outcome(self.kernel, report=in_html(built))
         session.outcome(self.kernel, marks=marks_of(self.kernel, self.device, built.warnings))
-        session.revisions()
         session.list_assembly()
 
     def _failed(self, error: BuildError) -> None:
