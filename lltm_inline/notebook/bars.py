@@ -128,8 +128,8 @@ class _Sheet:
         """Name the columns."""
         over = f" over {self.timings.baseline}"
         if self.below:
-            told, fits = "time per call; below it the speed-up", self.width
-            return _text(0, 13, told + over * (len(told + over) * _LETTER <= fits), faint=True)
+            told = "time per call; below it the speed-up"
+            return _text(0, 13, told + over * (len(told + over) * _LETTER <= self.width), faint=True)
         titles = _text(self.names, 13, "time per call", faint=True)
         if self.compares:
             told = f"speed-up{over}, 99 % interval"

@@ -154,7 +154,11 @@ def _known(name: str) -> Kernel | None:
     """Return the kernel that a cell edits, or None where it makes the first one of a name."""
     op, slash, variant = name.partition("/")
     if not (op and slash and variant):
-        example = ", ".join(_examples(op, variant))
+        word = op or variant
+        own = word if re.fullmatch(r"[a-z][a-z0-9_]*", word) else "mine"
+        near = op if op in registry.ops else nearest(word, registry.ops, 0.75)
+        examples = [f"{near}/mine"] if near else [f"{each}/{own}" for each in list(registry.ops)[:3]]
+        example = ", ".join(examples)
         raise InputError(f"%%kernel: {shown(name)} is no name of a kernel, want op/variant, such as {example}.")
     if op not in registry.ops:
         near = suggestion(op, registry.ops, 0.7)
@@ -164,16 +168,6 @@ def _known(name: str) -> Kernel | None:
     if name in registry or "@" in name:
         return _with_text(registry[name], f"%%kernel {name}")
     return None
-
-
-def _examples(op: str, variant: str) -> list[str]:
-    """Make names of what was given in place of one: of that op, or of the ops that are there."""
-    if op in registry.ops:
-        return [f"{op}/mine"]
-    word = op or variant
-    own = word if re.fullmatch(r"[a-z][a-z0-9_]*", word) else "mine"
-    near = nearest(word, registry.ops, 0.75)
-    return [f"{near}/mine"] if near else [f"{each}/{own}" for each in list(registry.ops)[:3]]
 
 
 def _with_text(kernel: Kernel, where: str) -> Kernel:
