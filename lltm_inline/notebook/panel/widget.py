@@ -84,7 +84,8 @@ class Playground(type("Traits", (anywidget.AnyWidget,), _TRAITS)):  # type: igno
 
     def _drawn(self) -> dict[str, str]:
         state = self.session.state
-        return {"text/html": snapshot(state, self.snapshot), "text/plain": f"the text of {state['current']['label']}"}
+        shown = snapshot(state, self._output.display_id)
+        return {"text/html": shown, "text/plain": f"the text of {state['current']['label']}"}
 
     def _told(self, change: Any) -> None:
         """Take what the browser has written."""
