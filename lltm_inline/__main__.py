@@ -12,18 +12,17 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import lltm_inline as li
 
+from .base.above import aligned
 from .base.arguments import did_you_mean, first_line
 from .base.command_line import as_typed, in_options
 from .base.packages import environment_command
 from .base.verbs import MAGIC, Option, Verb, amount
+from .compiling import cache
 from .errors import DefinitionError, InputError, LltmInlineError, UnknownKernelError
-
-if TYPE_CHECKING:
-    from .compiling.cache import Entry
 
 FINE, WRONG, USAGE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 _DAY = 24 * 3600.0
@@ -82,7 +81,7 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.set_defaults(parser=self)
+        self.set_defaults(parser=self, is_wrong=lambda found: not getattr(found, "ok", True))
 
     def typed(self) -> dict[str, str]:
         """Return what is typed for each argument of the verb's function."""
@@ -114,6 +113,7 @@ def _without_torch(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     from .judging.command import TABLE as JUDGING
     from .lab.command import VERBS as LAB
+    from .lab.command import failed
     from .notebook.verbs import TABLE
 
     parser = _Parser(
@@ -127,42 +127,41 @@ def _parser() -> argparse.ArgumentParser:
         if verb.only != MAGIC:
             verb.add_to(verbs).set_defaults(printer=_PRINTERS.get(verb.name, _print))
     for verb in JUDGING:
-        verb.add_to(verbs).set_defaults(printer=_judge)
-    for name, said, those, printer in (
-        ("cache", "show, prune or clear the build cache", _CACHE, _print),
-        ("lab", "exercises: make them, hand them out, grade a class", LAB, _lab),
+        verb.add_to(verbs).set_defaults(printer=_tell)
+    for name, said, those in (
+        ("cache", "show, prune or clear the build cache", _CACHE),
+        ("lab", "exercises: make them, hand them out, grade a class", LAB),
     ):
         inner = verbs.add_parser(name, help=said).add_subparsers(metavar="VERB", required=True)
         for verb in those:
-            verb.add_to(inner).set_defaults(printer=printer)
+            verb.add_to(inner).set_defaults(printer=_tell, **{"is_wrong": failed} if those is LAB else {})
     return parser
 
 
-def _print(options: argparse.Namespace) -> int:
-    """Print what a verb finds, bit by bit, and write it where it is to go."""
-    found = options.verb.run(options)
+def _tell(options: argparse.Namespace) -> int:
+    """Print what a verb finds, bit by bit; the exit code is that of the worst."""
+    options.found = options.verb.run(options)
     code = FINE
-    for one in found if isinstance(found, Iterator) else [found]:
+    for one in options.found if isinstance(options.found, Iterator) else [options.found]:
         print(one, flush=True)
-        if not getattr(one, "ok", True):
-            code = WRONG
-    _save(found, options)
+        code = max(code, getattr(one, "code", WRONG if options.is_wrong(one) else FINE))
     return code
 
 
-def _save(found: Any, options: argparse.Namespace) -> None:
+def _print(options: argparse.Namespace) -> int:
+    """Do the same, and write what is found where it is to go."""
     from .notebook.verbs import save
 
-    save(found, options)
+    code = _tell(options)
+    save(options.found, options)
+    return code
 
 
 def _list(options: argparse.Namespace) -> int:
     for op in li.registry.ops.values() if options.op is None else [options.verb.run(options)]:
         print(f"{op.name}: {first_line(op.doc)}")
         kernels = [kernel for kernel in li.registry.values() if kernel.op == op.name]
-        width = max(len(kernel.label) for kernel in kernels)
-        for kernel in kernels:
-            print(f"  {kernel.label:<{width}}  {first_line(kernel.doc)}".rstrip())
+        print(*aligned([(f"  {kernel.label}", first_line(kernel.doc)) for kernel in kernels]), sep="\n")
     return FINE
 
 
@@ -190,35 +189,19 @@ def _print_source(text: str, language: str) -> None:
 
 def _history(options: argparse.Namespace) -> int:
     from .journal.recovery import look
+    from .notebook.verbs import save
 
     options.kernel = options.kernel.partition("@")[0]
     recovered = look(options.kernel)
     history = options.verb.run(options)
     print("\n".join([str(history), "", *recovered.notes]), flush=True)
-    _save(history, options)
+    save(history, options)
     return FINE
 
 
 def _export(options: argparse.Namespace) -> int:
     print(in_options(str(options.verb.run(options)), options.parser.typed()))
     return FINE
-
-
-def _lab(options: argparse.Namespace) -> int:
-    from .lab.command import failed
-
-    found = options.verb.run(options)
-    print(found, flush=True)
-    return WRONG if failed(found) else FINE
-
-
-def _judge(options: argparse.Namespace) -> int:
-    """Print verdicts as they come; the exit code is that of the worst."""
-    code = FINE
-    for one in options.verb.run(options):
-        print(one, flush=True)
-        code = max(code, getattr(one, "code", FINE))
-    return code
 
 
 def _doctor(options: argparse.Namespace) -> int:
@@ -237,13 +220,8 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _cache_show(_: argparse.Namespace) -> str:
-    from .compiling import cache
-
-    entries = cache.entries()
-    lines = [
-        f"{entry.key:<24}  {entry.bytes / _MIB:8.1f} MiB  used {_ago(entry.age_s):>12}  {entry.what}"
-        for entry in entries
-    ]
+    entries, form = cache.entries(), "{0.key:<24}  {1:8.1f} MiB  used {2:>12}  {0.what}"
+    lines = [form.format(entry, entry.bytes / _MIB, _ago(entry.age_s)) for entry in entries]
     return "\n".join([*lines, f"{_sum(entries)} in {cache.cache_dir()}"])
 
 
@@ -254,20 +232,12 @@ def _ago(seconds: float) -> str:
     return "just now"
 
 
-def _sum(entries: Sequence[Entry]) -> str:
+def _sum(entries: Sequence[cache.Entry]) -> str:
     noun = "entry" if len(entries) == 1 else "entries"
     return f"{len(entries)} {noun}, {sum(entry.bytes for entry in entries) / _MIB:.1f} MiB"
 
 
-def _cache_path(_: argparse.Namespace) -> str:
-    from .compiling import cache
-
-    return str(cache.cache_dir())
-
-
 def _cache_prune(options: argparse.Namespace) -> str:
-    from .compiling import cache
-
     if options.max_age_days is None and options.max_mib is None:
         raise InputError("cache prune: say what may stay, with --max-age-days N or --max-mib N")
     removed = cache.prune(
@@ -277,12 +247,6 @@ def _cache_prune(options: argparse.Namespace) -> str:
     return f"removed {_sum(removed)}; left {_sum(cache.entries())}"
 
 
-def _cache_clear(_: argparse.Namespace) -> str:
-    from .compiling import cache
-
-    return f"removed {_sum(cache.clear())}"
-
-
 #: What is printed in another way than as `str`.
 _PRINTERS: dict[str, Callable[[argparse.Namespace], int]] = {
     "list": _list, "show": _show, "history": _history, "export": _export, "doctor": _doctor,
@@ -290,8 +254,8 @@ _PRINTERS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 _CACHE = (
     Verb("show", "list the entries", _cache_show),
-    Verb("path", "print the directory", _cache_path),
-    Verb("clear", "remove everything", _cache_clear),
+    Verb("path", "print the directory", lambda _: cache.cache_dir()),
+    Verb("clear", "remove everything", lambda _: f"removed {_sum(cache.clear())}"),
     Verb(
         *("prune", "remove what was not used for long, then the oldest", _cache_prune),
         options=(

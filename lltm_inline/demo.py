@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
+from .base.above import aligned
 from .base.packages import environment_command
 
 
@@ -41,23 +40,10 @@ QUICK_SWEEP = tuple((batch, 32, 128) for batch in (4, 16, 64))
 LINE = "const V d_i = d_cell * c * i * (V(1) - i);"
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the command line asks for."""
-
-    kernels: tuple[str, ...]
-    sizes: tuple[tuple[int, ...], ...]
-    device: str
-    seconds: float
-    out: Path
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demo; return the exit code: 0, or 1 after an error of the playground, or 130 after Ctrl-C."""
-    console = Console(highlight=False)
     try:
-        options = parse(argv)
-        run(options, console)
+        run(parse(argv), Console(highlight=False))
     except LltmInlineError as error:
         Console(stderr=True, highlight=False).print(f"{type(error).__name__}: {error}", markup=False)
         return 1
@@ -69,27 +55,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def parse(argv: Sequence[str] | None = None) -> Options:
+def parse(argv: Sequence[str] | None = None) -> Namespace:
     """Read the command line.
 
     Raises:
         InputError: a size that is not three numbers, or an unknown device.
         UnknownKernelError: a kernel that is not in the registry.
     """
-    parser = argparse.ArgumentParser(prog="python -m lltm_inline.demo", description=__doc__)
+    parser = ArgumentParser(prog="python -m lltm_inline.demo", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer sizes and less time for each")
-    parser.add_argument(
-        "--sizes", nargs="+", metavar="B,F,S", help="sizes to time, in place of the tutorial's and a sweep over B"
-    )
+    sizes = "sizes to time, in place of the tutorial's and a sweep over B"
+    parser.add_argument("--sizes", nargs="+", metavar="B,F,S", help=sizes)
     parser.add_argument("--kernels", nargs="+", metavar="NAME", default=KERNELS, help=f"default: {' '.join(KERNELS)}")
     parser.add_argument("--device", default="cpu", help="cpu")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("demo-output"),
-        metavar="DIR",
-        help="for plot and numbers; default: demo-output",
-    )
+    out = "for plot and numbers; default: demo-output"
+    parser.add_argument("--out", type=Path, default=Path("demo-output"), metavar="DIR", help=out)
     given = parser.parse_args(argv)
     if given.device != "cpu":
         raise InputError(f"device {given.device!r}: the demo runs on 'cpu'")
@@ -97,12 +77,12 @@ def parse(argv: Sequence[str] | None = None) -> Options:
     for name in given.kernels:
         if registry[name].op != op.name:
             raise InputError(f"kernel {name!r}: the demo is about the LLTM. Its kernels: {', '.join(KERNELS)}")
-    sizes = [_size(text) for text in given.sizes or ()] or [*TUTORIAL_SIZES, *(QUICK_SWEEP if given.quick else SWEEP)]
-    for size in sizes:
+    usual = [*TUTORIAL_SIZES, *(QUICK_SWEEP if given.quick else SWEEP)]
+    given.sizes = list(dict.fromkeys([_size(text) for text in given.sizes or ()] or usual))
+    for size in given.sizes:
         op.named(size)
-    return Options(
-        tuple(given.kernels), tuple(dict.fromkeys(sizes)), given.device, 0.15 if given.quick else 0.4, given.out
-    )
+    given.seconds = 0.15 if given.quick else 0.4
+    return given
 
 
 def _size(text: str) -> tuple[int, ...]:
@@ -112,7 +92,7 @@ def _size(text: str) -> tuple[int, ...]:
         raise InputError(f"size {text!r}: want three numbers B,F,S, like 16,32,128") from None
 
 
-def run(options: Options, console: Console) -> Timings:
+def run(options: Namespace, console: Console) -> Timings:
     """Run all steps, printing what happens as it happens."""
     started = time.perf_counter()
     diagnosis = doctor()
@@ -127,10 +107,8 @@ def run(options: Options, console: Console) -> Timings:
     timings = _benchmark(options, console)
     _save(timings, options, console)
     _title(console, "What to try next")
-    steps = next_steps()
-    width = max(map(len, steps))
-    for command, what in steps.items():
-        console.print(f"  {command:<{width}}    {what}", markup=False, soft_wrap=True)
+    steps = aligned([(f"  {command}", f"  {what}") for command, what in next_steps().items()])
+    console.print("\n".join(steps), markup=False, soft_wrap=True)
     console.print(f"\nAll of it took {time.perf_counter() - started:.0f} s.")
     return timings
 
@@ -159,23 +137,11 @@ def _title(console: Console, text: str) -> None:
     console.print(f"\n[bold]{text}[/]")
 
 
-@contextmanager
-def _busy(console: Console, text: str) -> Iterator[None]:
-    """Show that something is going on: a spinner in a terminal, nothing in a pipe."""
-    if console.is_terminal:
-        with console.status(text):
-            yield
-    else:
-        yield
-
-
-def _build_all(options: Options, console: Console) -> None:
+def _build_all(options: Namespace, console: Console) -> None:
     sources = [registry[name] for name in options.kernels if registry[name].python is None]
-    _title(
-        console,
-        f"1. Build {', '.join(kernel.label for kernel in sources)}: C++ strings through load_inline, in parallel",
-    )
-    with _busy(console, "compiling (the first time without a precompiled header, which is being made meanwhile)"):
+    names = ", ".join(kernel.label for kernel in sources)
+    _title(console, f"1. Build {names}: C++ strings through load_inline, in parallel")
+    with console.status("compiling (the first time without a precompiled header, which is being made meanwhile)"):
         builds = build(sources, progress=False)
     console.print(f"  {builds[0].compiler} {' '.join(builds[0].flags)}", soft_wrap=True, markup=False)
     for item in builds:
@@ -183,26 +149,22 @@ def _build_all(options: Options, console: Console) -> None:
         console.print(f"  {item.kernel:<12} {how} in {item.seconds:.2f} s", markup=False)
 
 
-def _check_all(options: Options, console: Console) -> None:
+def _check_all(options: Namespace, console: Console) -> None:
     _title(console, "2. Check: parity with the reference in float32 and float64, purity, gradcheck")
     for name in options.kernels:
-        with _busy(console, f"checking {name}"):
+        with console.status(f"checking {name}"):
             report = check(name, device=options.device, progress=False)
-        console.print(
-            f"  {'[green]right[/]' if report.ok else '[red]WRONG[/]'}  {report.headline}, {report.seconds:.1f} s",
-            soft_wrap=True,
-        )
+        verdict = "[green]right[/]" if report.ok else "[red]WRONG[/]"
+        console.print(f"  {verdict}  {report.headline}, {report.seconds:.1f} s", soft_wrap=True)
 
 
 def _edit(console: Console) -> None:
     _title(console, "3. Edit one line and rebuild: the loop that you will live in")
-    kernel = registry["lltm/fused"]
     # The time of day makes it an edit that the cache has never seen, so that a compiler really runs.
-    edited = kernel.edit(LINE, f"const V d_i = d_cell * c * (i - i * i);  // {time.strftime('%H:%M:%S')}")
-    _show_diff(console, kernel, edited)
-    with _busy(console, "rebuilding"):
+    edited = _edited(console, f"const V d_i = d_cell * c * (i - i * i);  // {time.strftime('%H:%M:%S')}")
+    with console.status("rebuilding"):
         result = build(edited, progress=False)
-    with _busy(console, "checking"):
+    with console.status("checking"):
         report = check(edited, progress=False)
     verdict = "right" if report.ok else "WRONG"
     console.print(f"  rebuilt in [bold]{result.seconds:.1f} s[/], checked in {report.seconds:.1f} s: {verdict}")
@@ -210,10 +172,8 @@ def _edit(console: Console) -> None:
 
 def _wrong_gradient(console: Console) -> None:
     _title(console, "4. A wrong edit is caught, by the gradient's name")
-    kernel = registry["lltm/fused"]
-    wrong = kernel.edit(LINE, LINE.replace("V(1) - i", "V(1) + i"))
-    _show_diff(console, kernel, wrong)
-    with _busy(console, "building and checking"):
+    wrong = _edited(console, LINE.replace("V(1) - i", "V(1) + i"))
+    with console.status("building and checking"):
         report = check(wrong, progress=False)
     if report.ok:
         raise AssertionError("the check let a wrong kernel pass")
@@ -226,26 +186,29 @@ def _compile_error(console: Console) -> None:
     _title(console, "5. A compile error is explained, at your own line")
     broken = registry["lltm/fused"].edit("const V i = sigmoid(load(gate_i)", "const V i = sigmiod(load(gate_i)")
     try:
-        with _busy(console, "building"):
+        with console.status("building"):
             build(broken, progress=False)
     except BuildError as error:
         console.print("\n".join(f"  {line}" for line in str(error).split("\n")), markup=False, soft_wrap=True)
 
 
-def _show_diff(console: Console, before: Kernel, after: Kernel) -> None:
-    for line in diff(before, after).text.split("\n"):
+def _edited(console: Console, new: str) -> Kernel:
+    """Edit the line, and show what was changed."""
+    edited = registry["lltm/fused"].edit(LINE, new)
+    for line in diff("lltm/fused", edited).text.split("\n"):
         if line[:1] in "+-" and line[:3] not in ("+++", "---"):
             console.print(f"  {line}", style="green" if line[0] == "+" else "red", markup=False)
+    return edited
 
 
-def _benchmark(options: Options, console: Console) -> Timings:
+def _benchmark(options: Namespace, console: Console) -> Timings:
     _title(console, "6. Benchmark: kernels interleaved, fresh inputs for every call, outputs checked before and after")
     columns = (TextColumn("  {task.description}"), BarColumn(24), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("starting")
         timings = benchmark(
-            list(options.kernels),
-            list(options.sizes),
+            options.kernels,
+            options.sizes,
             device=options.device,
             seconds=options.seconds,
             check=False,  # step 2 has done it; the quick comparison at every size remains
@@ -254,9 +217,8 @@ def _benchmark(options: Options, console: Console) -> Timings:
     shown = _at(timings, TUTORIAL_SIZES) or timings
     console.print(str(shown), markup=False, soft_wrap=True)
     if len(shown.sizes) < len(timings.sizes):
-        console.print(
-            f"\n{len(shown.sizes)} of the {len(timings.sizes)} sizes that were timed; the numbers of step 7 have all."
-        )
+        few = f"{len(shown.sizes)} of the {len(timings.sizes)} sizes that were timed"
+        console.print(f"\n{few}; the numbers of step 7 have all.")
     # The lines of single sizes are in the plot; what remains is a sentence for each kernel.
     overall = [line for line in timings.verdict().split("\n") if not line.startswith(" ")]
     console.print("\n".join(["", *overall]), markup=False, soft_wrap=True)
@@ -269,7 +231,7 @@ def _at(timings: Timings, sizes: Sequence[Sequence[int]]) -> Timings | None:
     return Timings(rows, timings.baseline) if rows else None
 
 
-def _save(timings: Timings, options: Options, console: Console) -> None:
+def _save(timings: Timings, options: Namespace, console: Console) -> None:
     _title(console, "7. Plot")
     options.out.mkdir(parents=True, exist_ok=True)
     picture = options.out / "lltm.png"

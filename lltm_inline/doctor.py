@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from .base.above import Shown
+from .base.above import Shown, aligned
 from .base.arguments import plural, shown
 from .base.packages import OF_LABS, OF_WORKERS, environment_command, install_command, missing_of, pip_command
 from .base.processors import processors
@@ -72,21 +72,17 @@ class Diagnosis(Shown):
         return "Ready: kernels can be built, checked and timed here."
 
     def __getitem__(self, what: str) -> Finding:
-        for finding in self.findings:
-            if isinstance(what, str) and finding.what == what:
-                return finding
+        if found := [one for one in self.findings if isinstance(what, str) and one.what == what]:
+            return found[0]
         known = ", ".join(finding.what for finding in self.findings)
         raise UnknownPartError(f"doctor looked at no {shown(what)}; it looked at {known}")
 
     def __str__(self) -> str:
-        width = max((len(finding.what) for finding in self.findings), default=0)
-        lines = [self.headline]
-        for finding in self.findings:
-            state = finding.state.upper() if finding.state == "missing" else finding.state
-            lines.append(f"  {state:<8}  {finding.what:<{width}}  {finding.detail}")
-            if finding.cure:
-                lines.append(f"  {'':<8}  {'':<{width}}  -> {finding.cure}")
-        return "\n".join(lines)
+        rows = []
+        for one in self.findings:
+            rows.append((f"  {one.state.upper() if one.state == 'missing' else one.state:<8}", one.what, one.detail))
+            rows += [("", "", f"-> {one.cure}")] * bool(one.cure)
+        return "\n".join([self.headline, *aligned(rows)])
 
     __repr__ = __str__
 
@@ -111,24 +107,9 @@ def doctor() -> Diagnosis:
         trouble = ""
     except ToolchainError as error:
         toolchain, trouble = None, str(error)
-    return Diagnosis(
-        (
-            _python(),
-            _headers(),
-            torch,
-            _compiler(toolchain, trouble),
-            _openmp(toolchain),
-            _clang(),
-            _ninja(),
-            _cache(),
-            _disk(),
-            _vectors(),
-            _cuda_cpu(toolchain),
-            _nvcc(),
-            _gpu(),
-            packages_of_labs(),
-        )
-    )
+    building = (_compiler(toolchain, trouble), _openmp(toolchain), _clang(), _ninja(), _cache(), _disk())
+    running = (_vectors(), _cuda_cpu(toolchain), _nvcc(), _gpu(), packages_of_labs())
+    return Diagnosis((_python(), _headers(), torch, *building, *running))
 
 
 PACKAGES = "packages of labs"
@@ -165,34 +146,23 @@ def _torch() -> Finding:
     try:
         import torch
     except ImportError as error:
-        return Finding(
-            "torch",
-            "missing",
-            f"{_NO_TORCH}: {error}. The rest is looked at when torch is there",
-            environment_command(),
-        )
+        detail = f"{_NO_TORCH}: {error}. The rest is looked at when torch is there"
+        return Finding("torch", "missing", detail, environment_command())
     cuda = f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU build"
     detail = f"{torch.__version__} ({cuda}, {torch.get_num_threads()} threads)"
     numbers = re.match(r"(\d+)\.(\d+)", torch.__version__)
     if numbers and (int(numbers[1]), int(numbers[2])) < TORCH_WANTED:
-        return Finding(
-            "torch", "missing", f"{detail}, want {wanted} or newer", f"{pip_command(f'torch>={wanted}')} --upgrade"
-        )
-    if torch.get_num_threads() > processors():
-        few = plural(processors(), "processor")
-        return Finding(
-            "torch",
-            "optional",
-            f"{detail} on {few}: they wait for each other",
-            f"export OMP_NUM_THREADS={processors()}",
-        )
+        cure = f"{pip_command(f'torch>={wanted}')} --upgrade"
+        return Finding("torch", "missing", f"{detail}, want {wanted} or newer", cure)
+    if torch.get_num_threads() > (most := processors()):
+        detail = f"{detail} on {plural(most, 'processor')}: they wait for each other"
+        return Finding("torch", "optional", detail, f"export OMP_NUM_THREADS={most}")
     return Finding("torch", "ok", detail)
 
 
 def _compiler(toolchain: Toolchain | None, trouble: str) -> Finding:
     if toolchain is None:
-        cxx = os.environ.get("CXX")
-        if cxx:
+        if cxx := os.environ.get("CXX"):
             detail = f"the environment variable CXX={cxx!r} names no compiler"
             return Finding("C++ compiler", "missing", detail, "unset CXX")
         return Finding("C++ compiler", "missing", _without_advice(trouble), install_command("compiler"))
@@ -232,16 +202,11 @@ def _clang() -> Finding:
 
 
 def _ninja() -> Finding:
-    places = []
     on_path = shutil.which("ninja")
-    if on_path:
-        places.append(f"on PATH ({on_path})")
-    if os.access(Path(sys.executable).parent / "ninja", os.X_OK):
-        places.append("beside the interpreter")
-    if find_spec("ninja"):
-        places.append("as a Python module")
-    if places:
-        return Finding("ninja", "ok", ", ".join(places))
+    beside, module = os.access(Path(sys.executable).parent / "ninja", os.X_OK), find_spec("ninja")
+    places = {f"on PATH ({on_path})": on_path, "beside the interpreter": beside, "as a Python module": module}
+    if found := [place for place, is_there in places.items() if is_there]:
+        return Finding("ninja", "ok", ", ".join(found))
     detail = f"not on PATH, not beside {sys.executable}, not a Python module"
     return Finding("ninja", "missing", detail, pip_command("ninja"))
 
@@ -252,8 +217,9 @@ def _cache() -> Finding:
         with tempfile.TemporaryFile(dir=path / "tmp"):
             pass
     except CacheError as error:
-        chmod = re.search(r"chmod 700 .*", str(error))
-        return Finding("cache directory", "missing", _without_advice(str(error)), chmod[0] if chmod else _NEW_CACHE)
+        _, chmod, place = str(error).partition("chmod 700 ")
+        cure = f"{chmod}{place}" if chmod else _NEW_CACHE
+        return Finding("cache directory", "missing", _without_advice(str(error)), cure)
     except OSError as error:
         return Finding("cache directory", "missing", f"cannot write to {error.filename}: {error.strerror}", _NEW_CACHE)
     mode = stat.S_IMODE(path.stat().st_mode)
@@ -297,9 +263,8 @@ def _nvcc() -> Finding:
     except ToolchainError as error:
         what = _without_advice(str(error))
         detail = "not there" if what.startswith("no nvcc") else what
-        return Finding(
-            "nvcc", "optional", f"{detail}: CUDA texts run and are checked on cuda-cpu alone", install_command("nvcc")
-        )
+        detail += ": CUDA texts run and are checked on cuda-cpu alone"
+        return Finding("nvcc", "optional", detail, install_command("nvcc"))
     found = f"{nvcc.version} ({nvcc.path})"
     try:
         find_cuda(compile_only=False)
@@ -307,13 +272,11 @@ def _nvcc() -> Finding:
         try:
             find_cuda(compile_only=True)
         except ToolchainError as mistake:  # an architecture that is none
-            return Finding(
-                "nvcc", "optional", f"{found}: {_without_advice(str(mistake))}", "unset TORCH_CUDA_ARCH_LIST"
-            )
-        why = re.split(": (?:it cannot run|nvidia-smi)", _without_advice(str(error)))[0]
-        return Finding(
-            "nvcc", "ok", f"{found}: CUDA texts are compile-checked for a GPU, and run on cuda-cpu alone: {why}"
-        )
+            found += f": {_without_advice(str(mistake))}"
+            return Finding("nvcc", "optional", found, "unset TORCH_CUDA_ARCH_LIST")
+        why = _without_advice(str(error)).partition(": it cannot run")[0].partition(": nvidia-smi")[0]
+        found += f": CUDA texts are compile-checked for a GPU, and run on cuda-cpu alone: {why}"
+        return Finding("nvcc", "ok", found)
     return Finding("nvcc", "ok", f"{found}: CUDA texts are built and run")
 
 

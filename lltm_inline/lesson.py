@@ -14,11 +14,12 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .base.above import Shown
-from .base.arguments import one_of, refusal, shown, string
+from .base.arguments import one_of, require, shown, string
 from .checking.check import check
 from .checking.report import Report
 from .compiling.compiler import build
 from .cpp.functions import at_file_scope
+from .cpp.masks import uncommented
 from .errors import (
     BuildError,
     CacheError,
@@ -38,7 +39,6 @@ EXPECTED = ("right", "wrong", "crash", "error", "builds")
 
 #: What a message of a failed build says of where it failed.
 _STAGE = re.compile(r"did not (compile|link|load)\b|does not fit op '\w+'")
-_COMMENT_OR_BLANK = re.compile(r"//[^\n]*|/\*.*?\*/|\s+", re.DOTALL)
 _NAME = re.compile(r"[a-z][a-z0-9_]*/[a-z][a-z0-9_]*(@\d+)?")
 #: What a machine lacks is no answer of a student, and is told as it is told elsewhere.
 _NO_ANSWER = (ToolchainError, CacheError, WorkerError)
@@ -159,18 +159,16 @@ def _require(
 ) -> bool:
     """Look at what the lesson's author wrote; return whether the answer is to be a kernel."""
     for name, text in (("exercise", exercise), ("praise", praise), ("advice", advice)):
-        if not string(name, text).strip():
-            raise refusal(name, text, "a text")
+        require(string(name, text).strip(), name, text, "a text")
     string("finds", finds)
     one_of("expect", expect, EXPECTED)
     given = [name for name, item in (("kernel", kernel), ("value", value)) if item is not _NOT_GIVEN]
     if len(given) != 1:
-        raise InputError(
-            f"exercise {exercise}: got {' and '.join(given) or 'neither kernel= nor value='}, want one of them"
-        )
+        got = " and ".join(given) or "neither kernel= nor value="
+        raise InputError(f"exercise {exercise}: got {got}, want one of them")
     for item in also if isinstance(also, list | tuple) else [also]:
-        if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], str):
-            raise refusal("also", item, "pairs of a sentence and a condition", where=f"exercise {exercise}")
+        holds = isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str)
+        require(holds, "also", item, "pairs of a sentence and a condition", f"exercise {exercise}")
     return given == ["kernel"]
 
 
@@ -204,17 +202,9 @@ def _require_change(kernel: Kernel, base: Kernel | str | None) -> None:
 
 def _substance(kernel: Kernel) -> tuple[Any, ...]:
     """Return all of a kernel that makes a difference, without its name."""
-    texts = {kind: _COMMENT_OR_BLANK.sub("", text) for kind, text in kernel.sources.items()}
-    settings = (
-        dict(kernel.params),
-        dict(kernel.slots),
-        kernel.saves,
-        kernel.flags,
-        kernel.binding,
-        kernel.api,
-        kernel.functions,
-    )
-    return texts, settings, kernel.double_backward, kernel.python
+    texts = {kind: "".join(uncommented(text).split()) for kind, text in kernel.sources.items()}
+    fields = ("params", "slots", "saves", "flags", "binding", "api", "functions", "double_backward", "python")
+    return texts, *(getattr(kernel, name) for name in fields)
 
 
 def _look(kernel: Kernel, expect: str, sizes: Sequence[Size] | None, options: Options) -> Evidence:
@@ -222,13 +212,8 @@ def _look(kernel: Kernel, expect: str, sizes: Sequence[Size] | None, options: Op
     try:
         if expect in ("error", "builds"):
             setting = Setting.of(self_check, options)
-            build(
-                kernel,
-                device=setting.device,
-                compiler=setting.compiler,
-                cflags=setting.cflags,
-                progress=setting.progress,
-            )
+            how = {name: getattr(setting, name) for name in ("device", "compiler", "cflags", "progress")}
+            build(kernel, **how)
             if expect == "builds":
                 return None
             raise _Tried(f"{kernel.label!r} compiles, and this exercise wants one that does not.")
@@ -242,10 +227,6 @@ def _look(kernel: Kernel, expect: str, sizes: Sequence[Size] | None, options: Op
     except LltmInlineError as error:
         evidence = error if isinstance(error, CrashError) else None
         raise _Tried(_sentence(str(error).partition("\n")[0]), evidence) from None
-    return _as_expected(kernel, report, expect)
-
-
-def _as_expected(kernel: Kernel, report: Report, expect: str) -> Report:
     became = report.verdict if report.verdict != "WRONG" else "crash" if report.crash is not None else "wrong"
     if became == expect:
         return report
@@ -257,9 +238,8 @@ def _as_expected(kernel: Kernel, report: Report, expect: str) -> Report:
 
 def _require_found(finds: str, kernel: Kernel, evidence: Evidence) -> None:
     if finds and finds not in str(evidence):
-        found = (
-            evidence.headline if isinstance(evidence, Report) else _first_line(evidence) if evidence else kernel.label
-        )
+        said = _first_line(evidence) if isinstance(evidence, Exception) else kernel.label
+        found = evidence.headline if isinstance(evidence, Report) else said
         raise _Tried(f"{finds!r} stands nowhere in what was found: {_sentence(found)}", evidence)
 
 
@@ -269,10 +249,9 @@ def _require_conditions(also: Conditions, answer: Any) -> None:
         try:
             holds = bool(condition(answer) if callable(condition) else condition)
         except Exception as error:  # the answer may be anything, and so may what it does
-            raised = (
-                f"Looking at the answer, {shown(answer)}, raised {type(error).__name__}: {' '.join(str(error).split())}"
-            )
-            raise _NotYet(f"{sentence} {_sentence(raised)}") from None
+            raised = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            looked = _sentence(f"Looking at the answer, {shown(answer)}, raised {raised}")
+            raise _NotYet(f"{sentence} {looked}") from None
         if not holds:
             raise _NotYet(sentence)
 

@@ -159,7 +159,7 @@ extension/inline.py    extension/test_inline extension/test_declared
 extension/matching.py  extension/test_matching extension/test_classic
 extension/reading.py   extension/test_reading extension/test_matching
 extension/setup_py.py  extension/test_setup_py extension/test_classic
-nn                     test_nn run/test_training
+nn.py                  test_nn run/test_training
 journal                test_journal test_history
 lesson.py              test_lesson notebooks/test_answers
 doctor.py              test_doctor test_cli

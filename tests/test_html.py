@@ -22,14 +22,14 @@ from lltm_inline.doctor import Diagnosis
 from lltm_inline.errors import BuildError, CheckError, CrashError
 from lltm_inline.model.kernel import Kernel
 from lltm_inline.model.registry import Registry
-from lltm_inline.show import (
+from lltm_inline.show import views
+from lltm_inline.show.markup import Html, tag, tick
+from lltm_inline.show.parts import (
+    MOST_LETTERS,
     Cell,
-    Html,
-    Mark,
+    Prose,
     badge,
     bar,
-    diff_source,
-    excerpt,
     fold,
     image,
     note,
@@ -37,16 +37,11 @@ from lltm_inline.show import (
     paragraph,
     plain,
     right_or_wrong,
-    source,
-    style,
     table,
-    tag,
-    tick,
-    views,
+    with_code,
 )
-from lltm_inline.show.parts import MOST_LETTERS, Prose, with_code
-from lltm_inline.show.source import MOST_LINES
-from lltm_inline.show.style import FAINT, INKS, SCOPE, TINTS
+from lltm_inline.show.source import MOST_LINES, Mark, diff_source, excerpt, source
+from lltm_inline.show.style import FAINT, INKS, SCOPE, TINTS, style
 from lltm_inline.tables.memory import Memory, MemoryRow
 from lltm_inline.tables.timings import Row, Timings
 from tests.html_checks import contrast, mix, over, read, rgb, themes

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 from ..autopsy.symbolize import lines_of, short_name
 from ..base.above import Shown
-from ..base.arguments import boolean, plural
+from ..base.arguments import boolean, first_line, plural
 from ..base.device import DEVICES
 from ..base.files import UTF8
 from ..base.packages import install_command
@@ -32,7 +32,7 @@ from ..compiling.toolchain import find_toolchain
 from ..diagnosis.compiler_log import demangle
 from ..errors import BuildError, DefinitionError, InputError, ToolchainError, UnknownPartError
 from ..model.registry import Kernel, registry, resolve
-from ..run.built import Built, build_all
+from ..run.built import build_all
 from ..run.executor import prepare
 from ..run.setting import Setting, choose_sizes
 from ..source.template import devices_of, is_torch_free, require_text
@@ -279,16 +279,11 @@ class Assembly(Shown):
     @property
     def differences(self) -> list[str]:
         """Each loop beside that of the other revision in its place, and what is different; nothing without another."""
-        return (
-            [f"beside {self.other.kernel}:", *(self._diff(self.other) or ["  neither has a loop"])]
-            if self.other
-            else []
-        )
-
-    def _diff(self, other: Assembly) -> list[str]:
+        if self.other is None:
+            return []
         mine, theirs = (
             [(texts, list(loops)) for texts, loops in groupby(each.loops, key=partial(_texts, each))]
-            for each in (self, other)
+            for each in (self, self.other)
         )
         rows = []
         matcher = difflib.SequenceMatcher(
@@ -297,7 +292,9 @@ class Assembly(Shown):
         for _, first, end, start, stop in matcher.get_opcodes():
             left = [(loop, texts) for texts, loops in theirs[first:end] for loop in loops]
             for now, texts in [(loop, texts) for texts, loops in mine[start:stop] for loop in loops]:
-                alike = [each for each in left if _alike(each[1], texts)]
+                # They have a line in common, or one line and its edit.
+                nearest = partial(difflib.get_close_matches, possibilities=texts, n=1, cutoff=_ALIKE)
+                alike = [each for each in left if any(map(nearest, each[1]))]
                 # Of a loop of vectors and the one for what is left over, the former is what a loop is compared with.
                 # And of floats and doubles that a text is made for, the one of the same.
                 ranks = [
@@ -309,18 +306,12 @@ class Assembly(Shown):
                     rows.append(f"  new: {now}")
                     continue
                 left.remove(before)
-                same = before[0].said == now.said
-                rows.append(
-                    f"  loop at {now.where}: {f'{now.said}, as before' if same else f'{before[0].said} -> {now.said}'}"
-                )
+                was = before[0].said
+                said = f"{now.said}, as before" if was == now.said else f"{was} -> {now.said}"
+                rows.append(f"  loop at {now.where}: {said}")
             gone = Counter(str(loop) for loop, _ in left)
             rows += [f"  gone: {loop}" + f" ({many} such loops)" * (many > 1) for loop, many in gone.items()]
-        return rows
-
-
-def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether two loops have a line in common, or one line and its edit."""
-    return any(difflib.get_close_matches(line, other, 1, _ALIKE) for line in one)
+        return [f"beside {self.other.kernel}:", *(rows or ["  neither has a loop"])]
 
 
 def _texts(whole: Assembly, loop: Loop) -> tuple[str, ...]:
@@ -389,10 +380,8 @@ def assembly(
         if other is None or error.kernel != chosen[1].label:
             raise
         [alone] = _all_of(chosen[:1], setting, remarks, sizes)
-        why = str(error).partition("\n")[0]
-        return replace(
-            alone, note=f"{alone.note} There is nothing of {chosen[1].label} to compare it with: {why}".strip()
-        )
+        why = f"There is nothing of {chosen[1].label} to compare it with: {first_line(str(error))}"
+        return replace(alone, note=f"{alone.note} {why}".strip())
     return replace(found[0], other=found[1]) if other is not None else found[0]
 
 
@@ -405,7 +394,13 @@ def _all_of(
     version = find_toolchain(setting.compiler, setting.cflags, setting.device).version
     found = []
     for built in prepare(kernels, setting) if sizes else build_all(kernels, setting):
-        one = _assembly_of(built, version)
+        assert built.library is not None
+        text = built.kernel.sources[DEVICES[built.device].text]
+        routines, elsewhere = _routines(built.library.path, _file_of(built.kernel, DEVICES[built.device].text))
+        if has_threads(text):
+            shared = [tuple(replace(loop, has_threads=True) for loop in one.loops) for one in routines]
+            routines = [replace(one, loops=loops) for one, loops in zip(routines, shared, strict=True)]
+        one = Assembly(built.kernel.label, version, text, tuple(routines), elsewhere=elsewhere)
         if remarks:
             one = replace(one, remarks=_remarks_of(one, remarks_of(built, setting.progress)))
         if sizes:
@@ -559,17 +554,13 @@ def _for_steps_of_one(one: Remark) -> Remark:
 _TAKES_TIME, _MUCH = re.compile(r"operator (?:new|delete)|c?free\b|\w*malloc|\w*calloc|mem(?:cpy|move|set)"), 0.03
 _WAITS = "waits"
 _ONCE = "Take it once, before the loop."
-#: Whether the machine code of the loops fits, and who then says something by the text; nothing where that shows nothing.
-_Fits = Callable[[Sequence[Loop]], bool]
+#: Who says something by the text; nothing where that shows nothing.
 _Says = Callable[[Remark, str], Remark | None]
 
 
-def _some(*shown: str) -> _Fits:
-    return lambda loops: any(getattr(loop, has) for loop in loops for has in shown)
-
-
-def _none(*shown: str) -> _Fits:
-    return lambda loops: not any(getattr(loop, has) for loop in loops for has in shown)
+def _shows(loops: Sequence[Loop], *what: str) -> bool:
+    """Tell whether the machine code of one of some loops shows one of some things."""
+    return any(getattr(loop, has) for loop in loops for has in what)
 
 
 def _because(why: Why) -> _Says:
@@ -594,23 +585,24 @@ _SHOWN: Mapping[str, _Says] = {
     "strides": _far,
     "writes_one_place": because_of_one_place,
 }
-_ALL, _ANY = (*Why,), _none()
+_ALL, _ANY = (*Why,), ""
 _ON, _FLOW = (Why.CARRIED, Why.SUM), (Why.BRANCHES, Why.UNCOUNTED, Why.UNCLEAR_PLACES)
-#: Why a compiler has made no vectors, as far as it says, what the machine code shows, and what is said of both by the text.
-_CASES: tuple[tuple[tuple[Why, ...], _Fits, _Says], ...] = (
+#: Why a compiler has made no vectors, as far as it says, what the machine code shows, or after `not` nothing of which it shows, and
+#: what is said of both by the text.
+_CASES: tuple[tuple[tuple[Why, ...], str, _Says], ...] = (
     # Where the text shows that another loop leads to neighbours, that comes first: it changes all else.
     (_ALL, _ANY, lambda one, text: told if (told := _far(one, text)).help else None),
     (_ALL, _ANY, _where_new(because_of_bits)),
     (_ALL, _ANY, lambda one, text: one if one.help == Why.SHARED_PLACE.help else None),
-    *((_ON, _some(has), _SHOWN[has]) for has in ("is_atomic", "strides", "divides")),
+    *((_ON, has, _SHOWN[has]) for has in ("is_atomic", "strides", "divides")),
     (_ON, _ANY, because_of_order),
     ((Why.MAY_NEED,), _ANY, because_of_memory),
     # The machine code may show more: a square root branches, too, to a call for negative numbers.
     (_FLOW, _ANY, _where_new(because_of_branches)),
-    (_FLOW, _none("has_sqrt", *_SHOWN), because_of_branches),
-    ((Why.FAR,), _none("strides"), _because(Why.UNCLEAR_PLACES)),
-    (_ALL, _some("has_sqrt"), because_of_sqrt),
-    *((_ALL, _some(has), says) for has, says in _SHOWN.items()),
+    (_FLOW, " ".join(("not has_sqrt", *_SHOWN)), because_of_branches),
+    ((Why.FAR,), "not strides", _because(Why.UNCLEAR_PLACES)),
+    (_ALL, "has_sqrt", because_of_sqrt),
+    *((_ALL, has, says) for has, says in _SHOWN.items()),
     ((Why.COMPUTED,), _ANY, because_of_memory),
     ((Why.UNCLEAR,), _ANY, lambda one, text: one.because(Why.ATOMIC) if "std::atomic" in text else None),
 )
@@ -631,8 +623,11 @@ def _explained(one: Remark, of: Assembly) -> Remark:
         added = because_of_order(one.because(Why.SUM), of.text)
         one = added if added.help.startswith("Where the order does not matter, `") else one
     one, loops = because_of_shared_places(one, of.text), _loops_in(of, _lines_of(one, of.text))
-    fits = (says for whys, fit, says in _CASES if (whys is _ALL or one.how in whys) and fit(loops))
-    return next((told for says in fits if (told := says(one, of.text))), one)
+    for whys, what, says in _CASES:
+        fits = not what or _shows(loops, *what.removeprefix("not ").split()) != what.startswith("not ")
+        if fits and (whys is _ALL or one.how in whys) and (told := says(one, of.text)):
+            return told
+    return one
 
 
 def _of_vectors(one: Remark, of: Assembly) -> Remark:
@@ -646,22 +641,10 @@ def _of_vectors(one: Remark, of: Assembly) -> Remark:
     if any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
         help = because_of_order(one, of.text).help or Why.IN_ORDER.help
         return replace(one, how=f"{one.how}{BUT}the sum: {Why.IN_ORDER}", help=help)
-    if not _some("strides")(loops) or _some("is_wide")(loops):
+    if not _shows(loops, "strides") or _shows(loops, "is_wide"):
         return one
-    picks = _some("picks")(loops)
+    picks = _shows(loops, "picks")
     return nearer(replace(one, how=f"{one.how}{BUT}{Why.FAR}") if picks else _for_steps_of_one(one), of.text)
-
-
-def _assembly_of(built: Built, version: str) -> Assembly:
-    assert built.library is not None
-    kernel, kind = built.kernel, DEVICES[built.device].text
-    routines, elsewhere = _routines(built.library.path, _file_of(kernel, kind))
-    text = kernel.sources[kind]
-    if has_threads(text):
-        routines = [
-            replace(one, loops=tuple(replace(loop, has_threads=True) for loop in one.loops)) for one in routines
-        ]
-    return Assembly(kernel.label, version, text, tuple(routines), elsewhere=elsewhere)
 
 
 def _cuda_of(kernel: Kernel, path: Path, nvcc: Nvcc) -> Assembly:
@@ -704,9 +687,8 @@ def _disassembler() -> tuple[str, ...]:
     for tool in _TOOLS:
         if shutil.which(tool[0]):
             return tool
-    raise ToolchainError(
-        f"the assembly of a kernel needs objdump or llvm-objdump on PATH. {install_command('objdump')}"
-    )
+    command = install_command("objdump")
+    raise ToolchainError(f"the assembly of a kernel needs objdump or llvm-objdump on PATH. {command}")
 
 
 def _disassembled(path: Path) -> dict[str, list[tuple[int, str]]]:

@@ -40,7 +40,7 @@ _SAMPLES = "997"
 #: Of the stack, in bytes: so much goes into a sample, to see who called whom. Libraries of PyTorch keep no frame pointers.
 _STACK = "dwarf,16384"
 #: How perf names samples that a clock has taken.
-_CLOCK = re.compile(r"^\s*(?:cpu|task)-clock\b", re.MULTILINE)
+_CLOCKS = ("cpu-clock", "task-clock")
 _FRAME = re.compile(r"\s*([0-9a-f]+) (.+) \((.+)\)")
 #: How calls of ATen are spelled where they lead into it.
 _ATEN = re.compile(r"at::_ops::(\w+)::\w+|at::TensorBase::__dispatch_(\w+)")
@@ -113,9 +113,8 @@ class Hot:
         rows = sorted((row for row in rows if row[1] <= len(texts)), key=lambda row: -row[0])
         largest = [row for row in rows[:_MOST] if row[0] >= _LEAST] or rows[:1]
         rest = [share for share, *_ in rows[len(largest) :]]
-        shown = [
-            (share, str(line or ""), texts[line - 1].strip() if line else "", inside) for share, line, inside in largest
-        ]
+        told = ["", *map(str.strip, texts)]
+        shown = [(share, str(line or ""), told[line], inside) for share, line, inside in largest]
         return [*shown, *([(sum(rest), "", "", f"in {plural(len(rest), 'place')} with less each")] if rest else [])]
 
 
@@ -174,13 +173,8 @@ class Sampling(Task):
                 calls += 1
             took = [ticks - before.get(thread, 0) for thread, ticks in _taken().items()]
             working = sum(ticks > _WORKS * max(took) for ticks in took)
-            emit(
-                "sampled",
-                calls,
-                working,
-                torch.get_num_threads(),
-                _tiny(subnormal(results), partial(function, *inputs)),
-            )
+            tiny = _tiny(subnormal(results), partial(function, *inputs))
+            emit("sampled", calls, working, torch.get_num_threads(), tiny)
 
 
 def subnormal(results: object) -> float:
@@ -222,9 +216,8 @@ def _tiny(share: float, call: Callable[[], object]) -> str:
 
 def _taken() -> dict[str, int]:
     """Return the time that each thread of this process has taken, in ticks of the system."""
-    fields = {
-        task.name: (task / "stat").read_text().rpartition(")")[2].split() for task in Path("/proc/self/task").iterdir()
-    }
+    tasks = Path("/proc/self/task").iterdir()
+    fields = {task.name: (task / "stat").read_text().rpartition(")")[2].split() for task in tasks}
     return {thread: int(row[11]) + int(row[12]) for thread, row in fields.items()}
 
 
@@ -279,18 +272,12 @@ def _sampled(program: str, built: Built, size: tuple[int, ...], setting: Setting
                 one.send_signal(signal.SIGINT)
         said = [one.communicate()[1] for one in perf]
         counted = _counters(counts.read_text() if counts.exists() else "", told[0])
-        listed = subprocess.run(
-            [program, "script", "-i", file, "--no-inline", "-F", "event,ip,sym,dso"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-        ).stdout
+        command = [program, "script", "-i", file, "--no-inline", "-F", "event,ip,sym,dso"]
+        listed = subprocess.run(command, capture_output=True, text=True, errors="replace").stdout
     found = _counted(listed, built, place[0], place[1], case)
     if not found.samples:
-        why = " ".join(said[0].split())[:_LETTERS] or "it says nothing"
-        return Hot(
-            case, missing=f"perf took no samples of the worker; this system may not allow it, or is too busy: {why}"
-        )
+        why = f"may not allow it, or is too busy: {' '.join(said[0].split())[:_LETTERS] or 'it says nothing'}"
+        return Hot(case, missing=f"perf took no samples of the worker; this system {why}")
     # Threads that wait are busy, too: of a text that hands nothing to others it is known without looking.
     threads = _threads(told[1], told[2]) if has_threads(built.kernel.cpp) else ""
     return replace(found, threads=threads, tiny=told[3], counters=counted)
@@ -347,7 +334,7 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
     stacks = [stack for each in rows if (stack := [row.groups() for row in each])]
     # A caller's address is that of the instruction after its call. A clock finds the processor behind what it has waited for; its own
     # counters, where they are open, know the instruction itself.
-    behind = bool(_CLOCK.search(listed))
+    behind = any(line.lstrip().startswith(_CLOCKS) for line in listed.splitlines())
     at = [[(int(ip, 16) - (behind or turn > 0), dso) for turn, (ip, _, dso) in enumerate(stack)] for stack in stacks]
     offsets = [[(ip - first if ip >= first else ip + shift) if dso == own else -1 for ip, dso in stack] for stack in at]
     places = lines_of({each for stack in offsets for each in stack if each >= 0}, own)
@@ -355,12 +342,8 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
     shares, alone = has_threads(built.kernel.cpp), 0
     last = own_text(built.kernel.cpp).count("\n") + 1  # what is generated behind it is nobody's to mend
     for stack, ours in zip(stacks, offsets, strict=True):
-        turns = (
-            turn
-            for turn, each in enumerate(ours)
-            if each in places and places[each].file == built.kernel.name and places[each].line <= last
-        )
-        turn = next(turns, None)
+        here = ((turn, places.get(each)) for turn, each in enumerate(ours))
+        turn = next((turn for turn, at in here if at and at.file == built.kernel.name and at.line <= last), None)
         if turn is None and not shares and _library(stack[0][2]).startswith("libgomp"):
             alone += 1  # what a function of ATen's has woken waits for the next one, and the text for none of it
         elif turn is None:
@@ -373,16 +356,14 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
             # In the system it may be anything that came in between.
             function = "" if dso.startswith("[") else _function(symbol)
             calls[places[ours[turn]].line, function, _library(dso)] += 1
-    every = max(1, len(stacks) - alone)
+    every, own_code = max(1, len(stacks) - alone), Counter(ours[0] for ours in offsets if ours[0] >= 0)
     return Hot(
         case,
         len(stacks) - alone,
         tuple((line, count / every) for line, count in lines.most_common()),
         tuple((name, count / every) for name, count in others.most_common()),
         tuple((*called, count / every) for called, count in calls.most_common()),
-        at=tuple(
-            (at + behind, count / every) for at, count in Counter(ours[0] for ours in offsets if ours[0] >= 0).items()
-        ),
+        at=tuple((at + behind, count / every) for at, count in own_code.items()),
     )
 
 

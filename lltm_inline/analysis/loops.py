@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,7 +35,7 @@ _ARM = re.compile(r"f(?:add|sub|mul|div|mla|mls|max|min|sqrt|n?madd|n?msub|maxnm
 #: Of a CUDA text, for one thread.
 _PTX = re.compile(r"(?:add|sub|mul|fma|mad|div|max|min|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh|setp)(?:\.\w+)*\.f(32|64)$")
 _SASS = re.compile(r"(?:(F)|D)(?:ADD|MUL|FMA|MNMX|SETP)(2?)(?:\.\w+)*$")
-_SQRT = re.compile(r"v?sqrts[sd]")
+_SQRT = ("sqrtss", "sqrtsd", "vsqrtss", "vsqrtsd")
 #: From float to double, and back.
 _WIDENS, _NARROWS = re.compile(r"v?cvt([ps])s2\1d|fcvtl2?"), re.compile(r"v?cvt([ps])d2\1s|fcvtn2?")
 _CONVERTS = ", from float to double and back (a constant like 0.5 asks for that: 0.5f does not)"
@@ -55,9 +56,9 @@ _NEIGHBOURS = " (threads whose places lie less than 64 bytes apart wait for each
 _ATOMIC = ", an atomic operation in each iteration, which waits for all threads: add up in a local variable, and do it once, at the end"
 #: Of a jump that may go on: what follows farther behind it is not where it goes on.
 _JUMP_BYTES = 6
-_COMPARES = re.compile(r"v?u?comis[sd]")
+_COMPARES = ("comiss", "comisd")
 #: What else sets the flags by which a jump goes.
-_FLAGS = re.compile(r"cmp|test|add|sub|inc|dec|and|or|xor|sh[lr]")
+_FLAGS = ("cmp", "test", "add", "sub", "inc", "dec", "and", "or", "xor", "shl", "shr")
 _BRANCHES = (
     ", goes one way or another by a number: where these are random, each wrong guess of the processor costs some twenty clocks "
     "(code that stores in each iteration, and adds the comparison to a count or a sum, does without)"
@@ -77,7 +78,7 @@ _FEW = 2
 #: What reads one number into a part of a vector, or many from as many places.
 _PICKS = re.compile(r"v?(?:insertps|pinsr[dq]|movhp[sd]) +xmm\d+,.*PTR \[|vp?gather")
 _DIVIDES = ", divides whole numbers (idiv, div), which takes as long as ten additions or more"
-_ADDS_ONE = re.compile(r"v?adds[sd]")
+_ADDS_ONE = ("addss", "addsd", "vaddss", "vaddsd")
 _IN_ORDER = ", adds up in order, one number at a time"
 #: From so many additions on, each of which waits for the one before it, a loop adds up in order.
 _CHAIN = 4
@@ -106,14 +107,29 @@ class Instruction:
         words = self.text.split()
         return next((word for word in words if word not in _PREFIXES and not word.startswith("@")), words[0])
 
+    @cached_property
+    def operands(self) -> str:
+        """What stands behind its name."""
+        return self.text.partition(self.name)[2].strip()
+
+    @property
+    def places(self) -> list[set[str]]:
+        """The registers of each address that it reads or writes; on x86."""
+        return list(map(_registers, re.findall(r"PTR \[(.+?)\]", self.text)))
+
 
 _PREFIXES = ("lock", "rep", "repz", "repnz", "bnd", "notrack", "data16", "cs", "ds", "es")
 
 
 def _written(one: Instruction) -> set[str]:
     """Name the registers that an instruction changes by its first operand."""
-    first = one.text.partition(one.name)[2].partition(",")[0]
+    first = one.operands.partition(",")[0]
     return set() if "[" in first or _KEEPS.fullmatch(one.name) else _registers(first)
+
+
+def _changed(one: Instruction) -> set[str]:
+    """Name all registers that an instruction changes."""
+    return _written(one).union(*(more for pattern, more in _CHANGES if pattern.fullmatch(one.name)))
 
 
 def _registers(text: str) -> set[str]:
@@ -167,7 +183,7 @@ class Loop:
     @property
     def has_sqrt(self) -> bool:
         """Whether it takes square roots one at a time."""
-        return any(map(_SQRT.fullmatch, (one.name for one in self.instructions)))
+        return any(one.name in _SQRT for one in self.instructions)
 
     def by_line(self, most: int | None = None) -> Iterator[tuple[int, list[Instruction]]]:
         """Yield the first instructions in order, those together that belong to one line; one of no line goes with those before it."""
@@ -220,14 +236,15 @@ class Loop:
         names, jumps = [one.name for one in self.instructions], 0
         own = {one.address for one in self.instructions}
         for at, name in enumerate(names):
-            if _COMPARES.fullmatch(name):
-                after = (one for one in self.instructions[at + 1 :] if _JUMP.match(one.name) or _FLAGS.match(one.name))
+            if name.endswith(_COMPARES):
+                behind = self.instructions[at + 1 :]
+                after = (one for one in behind if _JUMP.match(one.name) or one.name.startswith(_FLAGS))
                 if (jump := next(after, None)) and _JUMP.match(jump.name):
                     to = _TARGET.search(jump.text)
                     follows = self.instructions.index(jump) + 1
                     gaps = [one.address - jump.address for one in self.instructions[follows : follows + 1]]
                     jumps += to is not None and int(to[1], 16) in own and gaps != [] and gaps[0] <= _JUMP_BYTES
-        return jumps > sum(map(bool, map(_SQRT.fullmatch, names)))
+        return jumps > sum(name in _SQRT for name in names)
 
     @property
     def chases(self) -> bool:
@@ -238,36 +255,29 @@ class Loop:
             if moved and (to := _registers(moved[1])):
                 at = _registers(moved[2] or moved[3]) - {"sp", "bp"}
                 froms = [now.get(register, ({register}, False)) for register in at]
-                now[min(to)] = (
-                    set().union(*(each for each, _ in froms)),
-                    moved[2] is not None or any(read for _, read in froms),
-                )
+                is_read = moved[2] is not None or any(read for _, read in froms)
+                now[min(to)] = set().union(*(each for each, _ in froms)), is_read
             else:
                 # What is computed besides is no pointer that was read.
                 now |= dict.fromkeys(_written(one), (set[str](), False))
         come_from = {register: froms for register, (froms, _) in now.items()}
-        return any(
-            read and any(register in {each, *_reached(come_from, each)} for each in froms)
-            for register, (froms, read) in now.items()
-        )
+        return any(read and register in _reached(come_from, register) for register, (_, read) in now.items())
 
     @property
     def gathers(self) -> bool:
         """Whether it reads places that numbers give which it has just read, and not a pointer that it reads again; on x86."""
         known = dict.fromkeys(self._counters, _ITERATES)
         for one in self.instructions:
-            others, target = one.text.partition(one.name)[2].partition(",")[2], _written(one)
-            places = [_registers(place) for place in re.findall(r"PTR \[(.+?)\]", one.text)]
-            if _READ in {known.get(register) for place in places for register in place}:
+            if _READ in {known.get(register) for place in one.places for register in place}:
                 return True
-            read = _registers(others) if one.name.startswith(("mov", "lea")) else _registers(others) | target
+            read = _registers(one.operands.partition(",")[2])
+            read |= set() if one.name.startswith(("mov", "lea")) else _written(one)
             states = {known.get(register) for register in read}
             if _FETCHES.fullmatch(one.text):
                 said = _READ if _ITERATES in states and not read & {"sp", "bp"} else ""
             else:
                 said = next((state for state in (_READ, _ITERATES) if state in states), "")
-            changed = target.union(*(more for pattern, more in _CHANGES if pattern.fullmatch(one.name)))
-            known.update(dict.fromkeys(changed, said))
+            known.update(dict.fromkeys(_changed(one), said))
         # Vectors of places are read; clang++ counts them where it has strides.
         texts = [one.text for one in self.instructions]
         return any("gather" in text for text in texts) and any(map(_FETCHES_MANY.match, texts))
@@ -289,7 +299,7 @@ class Loop:
         last = ""
         for one in self.instructions:
             registers = re.findall(r"[xyz](mm\d+)", one.text)
-            if _ADDS_ONE.fullmatch(one.name) and registers:
+            if one.name in _ADDS_ONE and registers:
                 # With two operands the first is read, too.
                 read = registers[one.text.count(",") > 1 :]
                 chain_of = chain_of + 1 if last in read else 1
@@ -318,7 +328,8 @@ class Loop:
         """The registers of places that an iteration moves on, each with the register that says how far."""
         steps = (re.fullmatch(r"add +(\w+),(\w+)", one.text) for one in self.instructions)
         by = {(step[1], step[2]) for step in steps if step and _registers(step[1]) and _registers(step[2])}
-        changed, used = self._stored_and_changed[1], set[str]().union(*map(_registers, self._places()))
+        changed, used = self._stored_and_changed[1], set[str]()
+        used = used.union(*(place for one in self.instructions for place in one.places))
         # What is written besides begins anew in each iteration: a place within a row, to which the row's own is added.
         anew = set[str]().union(*(_written(one) for one in self.instructions if one.name != "add"))
         found = {min(_registers(which)): min(_registers(step)) for which, step in by if not _registers(step) & changed}
@@ -342,11 +353,6 @@ class Loop:
         )
         return stores and any(place and not place & (changed | {"sp", "bp"}) for place in again)
 
-    def _places(self) -> Iterator[str]:
-        """Yield each address that it reads or writes, as it is written."""
-        for one in self.instructions:
-            yield from re.findall(r"PTR \[(.+?)\]", one.text)
-
     @property
     def writes_one_place(self) -> bool:
         """Whether each iteration writes to memory where the one before it has written, but for the stack; on x86."""
@@ -358,13 +364,10 @@ class Loop:
         """Return the registers of the address of each store, and those that an iteration changes."""
         stored, changed = list[set[str]](), set[str]()
         for one in self.instructions:
-            name, operands = one.name, one.text.partition(one.name)[2].strip()
-            place = _OPERAND.match(operands)
-            if place and _STORES.fullmatch(name):
+            place = _OPERAND.match(one.operands)
+            if place and _STORES.fullmatch(one.name):
                 stored.append(_registers(place[1]))
-            elif not place and not _KEEPS.fullmatch(name):
-                changed |= _registers(operands.partition(",")[0])
-            changed = changed.union(*(more for pattern, more in _CHANGES if pattern.fullmatch(name)))
+            changed |= _changed(one)
         return stored, changed
 
     @property
@@ -423,37 +426,31 @@ def _innermost(part: Iterable[int], ways: Sequence[tuple[int, ...]]) -> Iterator
 
 
 def _knots(part: Iterable[int], ways: Sequence[tuple[int, ...]]) -> list[list[int]]:
-    """Find the sets of instructions each of which can be reached from each (Tarjan's algorithm, without recursion)."""
-    inside, order, low = set(part), dict[int, int](), dict[int, int]()
-    stack, on_stack, found = list[int](), set[int](), list[list[int]]()
+    """Find the sets of instructions each of which can be reached from each (Kosaraju's algorithm, without recursion)."""
+    inside, order, seen, back = set(part), list[int](), set[int](), defaultdict[int, list[int]](list)
     for root in sorted(inside):
-        work = [(root, iter(ways[root]))] if root not in order else []
+        work = [(root, False)]
         while work:
-            node, rest = work[-1]
-            if node not in order:
-                order[node] = low[node] = len(order)
-                stack.append(node)
-                on_stack.add(node)
-            for to in rest:
-                if to not in inside:
-                    continue
-                if to not in order:
-                    work.append((to, iter(ways[to])))
-                    break
-                if to in on_stack:
-                    low[node] = min(low[node], order[to])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == order[node]:
-                    knot = [stack.pop()]
-                    while knot[-1] != node:
-                        knot.append(stack.pop())
-                    on_stack.difference_update(knot)
-                    if len(knot) > 1 or node in ways[node]:
-                        found.append(sorted(knot))
-    return found
+            node, is_done = work.pop()
+            if is_done:
+                order.append(node)
+            elif node not in seen:
+                seen.add(node)
+                ahead = [to for to in reversed(ways[node]) if to in inside]
+                work += [(node, True), *((to, False) for to in ahead)]
+                for to in ahead:
+                    back[to].append(node)
+    found = list[list[int]]()
+    for root in reversed(order):
+        knot, left = set[int](), [root]
+        while left:
+            if (node := left.pop()) in seen:
+                seen.remove(node)
+                knot.add(node)
+                left += back[node]
+        if len(knot) > 1 or root in ways[root]:
+            found.append(sorted(knot))
+    return found[::-1]
 
 
 def called(one: Instruction) -> str:
@@ -461,9 +458,7 @@ def called(one: Instruction) -> str:
     if not CALL.match(one.name):
         return ""
     target = _TARGET.search(one.text)
-    return (
-        (target[2] or "").removesuffix("@plt") or "a function by its address" if target else "a function by its address"
-    )
+    return (target and (target[2] or "").removesuffix("@plt")) or "a function by its address"
 
 
 def _widths(instructions: Sequence[Instruction]) -> dict[str, int]:

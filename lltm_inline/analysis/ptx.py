@@ -103,7 +103,6 @@ def compiled(kernels: Sequence[Kernel], setting: Setting) -> tuple[Nvcc, list[Pa
     """
     toolchain = find_toolchain(setting.compiler, setting.cflags, setting.device, compile_only=True)
     assert toolchain.nvcc is not None
-    toolchain = replace(toolchain, nvcc=toolchain.nvcc.with_flags(("-lineinfo",)))
-    jobs = [compile_checks([make_job(kernel, toolchain)])[0] for kernel in kernels]
-    assert toolchain.nvcc is not None
-    return toolchain.nvcc, [build.path for build in run_jobs(jobs, setting.progress)]
+    nvcc = toolchain.nvcc.with_flags(("-lineinfo",))
+    jobs = [compile_checks([make_job(kernel, replace(toolchain, nvcc=nvcc))])[0] for kernel in kernels]
+    return nvcc, [build.path for build in run_jobs(jobs, setting.progress)]

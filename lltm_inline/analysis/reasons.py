@@ -10,12 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from operator import itemgetter
 
 from ..cpp.bodies import Loop, all_calls, find_loops
 from ..cpp.functions import Function, all_functions
 from ..cpp.masks import mask
-from .why import Why
+from .why import PAYS, Why
 
 LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What takes memory of its own, which a copy takes, too.
@@ -40,7 +39,6 @@ _IN_TILES = (
 #: g++ and clang++ make no vectors of std::max because of the pragma: NaN and -0 are at stake, and no order.
 _OF_LARGEST = "Where no number is NaN or infinite, flags=('-ffinite-math-only', '-fno-signed-zeros') lets it be wide."
 _LOCAL = "Compute it in a local variable `s`, written to memory when the loop is done"
-_PAYS = "which pays where iterations are many: time "
 
 _BY_ADDRESS = (
     "What a std::function, a pointer or a virtual function calls is not inlined: take it as a template argument."
@@ -89,7 +87,7 @@ RARE = re.compile(
     r"c10::|a function by its address|mem(?:cpy|move|set|cmp)|__errno_location|std::chrono|.*operator\(\)$"
 )
 #: What is left of one that asks for a size is called where that is symbolic, or of another dimension.
-_ASKED = re.compile(r"\.(?:size|stride|numel|dim)\(")
+_ASKED = (".size(", ".stride(", ".numel(", ".dim(")
 #: Functions of which at::vec::Vectorized has one.
 _OF_NUMBERS = re.compile(
     r"(?:a?(?:cos|sin|tan)h?|atan2|erfc?|exp2?|expm1|log|log10|log1p|log2|lgamma|fmod|hypot|pow|ceil|floor|round|trunc)f?"
@@ -152,7 +150,7 @@ def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remar
         return one
     how, help = str(Why.CALLS), Why.CALLS.help
     own = [name for name in calls if not RARE.match(name)]
-    if not own and _ASKED.search("".join(_loop_around(text, one.line))):
+    if not own and any(asked in part for asked in _ASKED for part in _loop_around(text, one.line)):
         own = ["at::TensorBase::size"]
     calls = own or calls
     grown = _GROWN.search(_loop_around(text, one.line)[1])
@@ -173,10 +171,8 @@ def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remar
         if same := _same_in_each_iteration(text, one.line, calls):
             how, help = f"{Why.CALLS}, and `{same}` is the same in all", _AHEAD
         elif twice := _twice_in_an_iteration(_loop_around(text, one.line)[1], calls):
-            how, help = (
-                f"{Why.CALLS}, `{twice}` more than once",
-                "Compute it once in an iteration, in a local variable.",
-            )
+            help = "Compute it once in an iteration, in a local variable."
+            how = f"{Why.CALLS}, `{twice}` more than once"
     return replace(one, how=f"{how} ({', '.join(calls)})", help=help)
 
 
@@ -189,11 +185,10 @@ def copied(line: int, text: str) -> tuple[str, str]:
         by_value = [(one.type.removeprefix("const "), one.name) for one in function.parameters if one.name]
         found = [(type_, name) for type_, name in by_value if re.fullmatch(large, type_)]
         if found and re.search(rf"\b{function.name}\s*\(", at):
-            taken, better = ([form.format(*one) for one in found] for form in ("`{0} {1}`", "`const {0}& {1}`"))
-            return (
-                f"a copy in each iteration: {function.name} takes {', '.join(taken)} by value",
-                f"Take {', '.join(better)}.",
+            taken, better = (
+                ", ".join(form.format(*one) for one in found) for form in ("`{0} {1}`", "`const {0}& {1}`")
             )
+            return f"a copy in each iteration: {function.name} takes {taken} by value", f"Take {better}."
     each = re.search(rf"\bfor\s*\(\s*(?:const\s+)?(auto|{large})\s+(\w+)\s*:", at)
     return (f"a copy in each iteration: `{each[2]}`", f"Take `const {each[1]}& {each[2]}`.") if each else ("", "")
 
@@ -208,11 +203,8 @@ def same_for_each(text: str) -> Iterator[Remark]:
     masked = mask(text)
     for function in defined(text):
         body = masked[slice(*function.body)]
-        if (
-            not LOOP.search(body)
-            or re.search(r"\bstatic\b|\brand\b", body)
-            or any(map(itemgetter(2), _ELEMENT.findall(body)))
-        ):
+        changes = any(sign for _, _, sign in _ELEMENT.findall(body))
+        if not LOOP.search(body) or re.search(r"\bstatic\b|\brand\b", body) or changes:
             continue  # it is short, or may give another number each time, or changes something
         for call in all_calls(text):
             if call.name != function.name:
@@ -221,39 +213,30 @@ def same_for_each(text: str) -> Iterator[Remark]:
             head, iteration = _loop_around(text, line)
             stays = _changed(head + iteration).isdisjoint(_NAMES.findall(given)) and not _NOT_LOCAL.search(given[1:-1])
             if head and stays:
-                yield Remark(
-                    line,
-                    "repeats",
-                    f"`{call.name}{given}` in each iteration, which is the same in all as far as the text shows",
-                    f"Compute it once, before the loop over `{_counter(head)}`." if _counter(head) else _AHEAD,
-                )
+                help = f"Compute it once, before the loop over `{_counter(head)}`." if _counter(head) else _AHEAD
+                how = f"`{call.name}{given}` in each iteration, which is the same in all as far as the text shows"
+                yield Remark(line, "repeats", how, help)
 
 
 def sorts_in_loops(text: str) -> Iterator[Remark]:
     """Yield where a loop sorts in each iteration."""
-    masked = mask(text)
-    for found in re.finditer(r"\bstd::(?:stable_)?sort\s*\(", masked):
-        if _nest(text, line := _line(masked, found.start())):
+    for call in all_calls(text):
+        is_sort = call.name in ("sort", "stable_sort") and text.startswith("std::", call.start)
+        if is_sort and _nest(text, line := _line(text, call.start)):
             yield Remark(line, "sorts", "all of it in each iteration", _SOME_OF_THEM)
 
 
 def _same_in_each_iteration(text: str, line: int, calls: Sequence[str]) -> str:
     """Return a call of a function of numbers of which no iteration of the loop changes what it depends on; nothing where none is."""
     head, body = _loop_around(text, line)
-    changed = _changed(head + body)
-    return next(
-        (each for each, given in _calls_of_numbers(body, calls) if changed.isdisjoint(_NAMES.findall(given))), ""
-    )
+    made, changed = _calls_of_numbers(body, calls), _changed(head + body)
+    return next((each for each, given in made if changed.isdisjoint(_NAMES.findall(given))), "")
 
 
 def _changed(iteration: str) -> set[str]:
     """Name all that an iteration changes or makes, variables and arrays."""
-    written = {name for name, _, sign in _ELEMENT.findall(iteration) if sign}
-    return (
-        {name for found in _CHANGES.findall(iteration) for name in found if name}
-        | written
-        | set(_MADE.findall(iteration))
-    )
+    written = {name for name, _, sign in _ELEMENT.findall(iteration) if sign} | {*_MADE.findall(iteration)}
+    return written | {name for found in _CHANGES.findall(iteration) for name in found if name}
 
 
 def _twice_in_an_iteration(body: str, calls: Sequence[str]) -> str:
@@ -374,9 +357,8 @@ def because_of_order(one: Remark, text: str) -> Remark:
     said = " ".join(clause for _, clause in clauses)
     if "(m" in said:
         return replace(one, help=_OF_LARGEST if "+" not in said and "*" not in said else Why.IN_ORDER.help)
-    return replace(
-        one, help=f"Where the order does not matter, {_in_another_order(head, said)} lets it be wide, {_PAYS}both."
-    )
+    ways = _in_another_order(head, said)
+    return replace(one, help=f"Where the order does not matter, {ways} lets it be wide, {PAYS}both.")
 
 
 def _goes_on(body: str) -> set[str]:
@@ -388,12 +370,9 @@ def _goes_on(body: str) -> set[str]:
 def _in_another_order(head: str, clauses: str) -> str:
     """Say how a loop is allowed another order: above one that does not count, g++ and clang++ refuse the pragma."""
     pragma = f"`#pragma omp simd {clauses}` above "
-    counts = re.match(r"\(\s*[^;]*=[^;]*;", head)
-    return (
-        f"{pragma}the loop or flags=('-ffast-math',)"
-        if counts
-        else f"flags=('-ffast-math',), or {pragma}a loop over an index,"
-    )
+    if re.match(r"\(\s*[^;]*=[^;]*;", head):
+        return f"{pragma}the loop or flags=('-ffast-math',)"
+    return f"flags=('-ffast-math',), or {pragma}a loop over an index,"
 
 
 def _in_a_local(head: str, body: str) -> str:
@@ -416,11 +395,11 @@ def because_of_memory(one: Remark, text: str) -> Remark:
     head, body = _loop_around(text, one.line)
     if help := _in_a_local(head, body):
         return replace(one, help=help)
-    elements = [(name, re.sub(r"\s", "", index), sign) for name, index, sign in _ELEMENT.findall(body)]
+    elements = [(name, "".join(index.split()), sign) for name, index, sign in _ELEMENT.findall(body)]
     made = set(_MADE.findall(body))
     for name, index, sign in elements:
         if sign and (
-            re.search(r"[\[(]", index)
+            {"[", "("} & {*index}
             or any(other == name and place != index for other, place, _ in elements)
             # What is added to at a place that each iteration computes, as in a histogram, is shared.
             or (sign != "=" and not made.isdisjoint(_NAMES.findall(index)))
@@ -512,7 +491,7 @@ def _places(body: str, whole: str) -> Iterator[tuple[str, set[str]]]:
     for name, index in _INDEX.findall(whole):
         body = re.sub(rf"\b{name}\b", index, body)
     for place in _PLACE_OF.findall(body):
-        yield place, {each.strip() for each in re.split(r"[-+]", place.rpartition("[")[2].rstrip("] "))}
+        yield place, {each.strip() for each in place.rpartition("[")[2].rstrip("] ").replace("-", "+").split("+")}
 
 
 def because_of_repeats(one: Remark, text: str) -> Remark:
@@ -526,7 +505,7 @@ def because_of_repeats(one: Remark, text: str) -> Remark:
     terms = {*_NAMES.findall(found[2])} - {_counter(head)}
     window = _WINDOW.fullmatch(found[2])
     if window and not has_threads(text):
-        along = {each.strip() for each in re.split(r"[-+]", window[1])}
+        along = {each.strip() for each in window[1].replace("-", "+").split("+")}
         ends = head.split(";")[:2]
         if {outer, _counter(head)} <= along or (
             along == {_counter(head)} and all(outer in _NAMES.findall(each) for each in ends) and "--" not in head

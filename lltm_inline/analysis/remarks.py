@@ -30,7 +30,7 @@ _DONE = (
     (r"(?:completely unrolled loop with|loop with) (\d+) iterations(?: completely unrolled.*)?", "unrolled", "all its iterations"),
     (r"(?:completely )?unrolled loop by a factor of (\d+).*", "unrolled", "{} iterations in one"),
 )  # fmt: skip
-_ALIASING = re.compile(r"loop versioned for vectorization because of possible aliasing.*")
+_ALIASING = "loop versioned for vectorization because of possible aliasing"
 #: The test costs so little that nothing is to be mended.
 _VERSIONS = "in two versions, of which each call chooses one by whether the arrays overlap"
 _UNROLLED_MORE = re.compile(r"loop unrolled (\d+) times.*")
@@ -108,16 +108,13 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
     """
     mine = own_text(text)  # nobody can mend what is generated
     ends = math.inf if mine == text else mine.count("\n")
-    masked = mask(text)
     own = {one.name for one in defined(text)} - {"forward", "backward"}
     found = [one for one in dict.fromkeys(_remarks(printed, name, own)) if one.line <= ends]
     widest: dict[int, int] = {}
     for one in found:
         if one.what == "vectorised":
             widest[one.line] = max(widest.get(one.line, 0), _number(one))
-
-    lines = ["", *masked.split("\n")]
-
+    lines = ["", *mask(text).split("\n")]
     ends_of, last_of_macro = extents(text), dict(sorted(dispatched(text)))
     some = {(one.line, one.how) for one in found if one.what == "inlined"} & {
         (one.line, one.how.partition(",")[0]) for one in found if one.what == "not inlined"
@@ -140,9 +137,8 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
         if "inlined" in one.what and (not is_named(one) or (one.line, one.how) in some):
             return False
         # What is left over at the end of a vectorised loop goes in shorter vectors or one by one, and needs no word.
-        return (
-            one.line not in widest or "inlined" in one.what or _number(one) == widest[one.line] or one.how == _VERSIONS
-        )
+        is_widest = _number(one) == widest.get(one.line, _number(one))
+        return is_widest or "inlined" in one.what or one.how == _VERSIONS
 
     # A template, and a function that is inlined in several places, is compiled more than once: that is one remark.
     hows: dict[tuple[int, str, str], list[str]] = {}
@@ -157,8 +153,8 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
 
 
 def _number(one: Remark) -> int:
-    found = re.match(r"\d+", one.how) if one.what == "vectorised" else None
-    return int(found[0]) if found else 0
+    number = one.how.partition(" ")[0]
+    return int(number) if one.what == "vectorised" and number.isdigit() else 0
 
 
 def _told(printed: str) -> Iterator[tuple[str, int, str, str]]:
@@ -202,7 +198,7 @@ def _done(line: int, said: str, own: set[str]) -> Iterator[Remark]:
             yield Remark(line, what, how.format(done[1]))
     if more := _UNROLLED_MORE.fullmatch(said):
         yield Remark(line, "unrolled", f"{int(more[1]) + 1} iterations in one")
-    if _ALIASING.fullmatch(said):
+    if said.startswith(_ALIASING):
         yield Remark(line, "vectorised", _VERSIONS)
     if called := _INLINED.match(said):
         yield from (Remark(line, "inlined", one) for one in _own(called[1] or called[2], own))

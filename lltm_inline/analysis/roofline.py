@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from ..base.above import Shown
-from ..base.arguments import plural, refusal
+from ..base.arguments import plural, require
 from ..base.device import DEVICES
 from ..base.progress import Progress
 from ..errors import InputError, UnknownKernelError
@@ -196,19 +196,16 @@ def roofline(timings: Timings, *, progress: Progress | bool | None = None) -> Ro
         >>> [level.name for level in found.roofs[-1].levels][-1], found.ridge > 0
         ('memory', True)
     """
-    if not isinstance(timings, Timings):
-        raise refusal("timings", timings, "what benchmark gave")
+    require(isinstance(timings, Timings), "timings", timings, "what benchmark gave")
     rows = tuple(row for row in map(_with_bytes, timings.rows) if row.gb_per_s)
     if not rows:
-        lacks = [
-            f"op {row.op!r} declares no cost in operations and bytes: give it Op(cost=...)" for row in timings.rows
-        ]
-        raise InputError(f"nothing to put under a roof: {lacks[0] if lacks else 'nothing was timed'}")
+        cure = "declares no cost in operations and bytes: give it Op(cost=...)"
+        why = f"op {timings.rows[0].op!r} {cure}" if timings.rows else "nothing was timed"
+        raise InputError(f"nothing to put under a roof: {why}")
     device, cpu, dtype = rows[0].device, rows[0].cpu, getattr(torch, rows[0].dtype)
     here = machine(device).cpu
     if any(row.cpu != here for row in rows):
-        raise InputError(
-            f"these were timed on {cpu or 'an unknown machine'}, and this is {here}: its roofs are others. Time them here"
-        )
+        there = cpu or "an unknown machine"
+        raise InputError(f"these were timed on {there}, and this is {here}: its roofs are others. Time them here")
     threads = [0] if DEVICES[device].needs_gpu else sorted({1, max(row.threads for row in rows)})
     return Roofline(Timings(rows, timings.baseline), tuple(roofs(dtype, count, device, progress) for count in threads))

@@ -68,9 +68,8 @@ def translated(path: Path, nvcc: Nvcc) -> Translated:
     if done.returncode:
         why = " ".join(f"{done.stderr}{done.stdout}".split())[:_LETTERS]
         return Translated(f"{is_ptx} There is no machine code of it: {os.path.basename(done.args[0])}: {why}", uses)
-    return Translated(
-        f"SASS, the machine code for {architecture}; TORCH_CUDA_ARCH_LIST chooses another GPU.", uses, done.stdout
-    )
+    note = f"SASS, the machine code for {architecture}; TORCH_CUDA_ARCH_LIST chooses another GPU."
+    return Translated(note, uses, done.stdout)
 
 
 def _run(*command: str) -> subprocess.CompletedProcess[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-_PAYS = "which pays where iterations are many: time "
+PAYS = "which pays where iterations are many: time "
 
 
 class Why(StrEnum):
@@ -86,5 +86,5 @@ class Why(StrEnum):
     )
     IN_ORDER = (
         "that goes one number at a time, in order",
-        f"Where the order does not matter, flags=('-ffast-math',) lets it be wide, {_PAYS}it.",
+        f"Where the order does not matter, flags=('-ffast-math',) lets it be wide, {PAYS}it.",
     )

@@ -39,6 +39,17 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
+def aligned(lines: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.ljust) -> list[str]:
+    """Put cells below each other in columns; a line of one cell is a heading, and as long as it likes.
+
+    Example:
+        >>> aligned([("", "time"), ("B=16 F=32, forward",), ("  axpy/cpp", "3 µs")])
+        ['            time', 'B=16 F=32, forward', '  axpy/cpp  3 µs']
+    """
+    widths = [max(map(len, column)) for column in zip(*(line for line in lines if len(line) > 1), strict=True)]
+    return ["  ".join(align(*cell) for cell in zip(line, widths, strict=False)).rstrip() for line in lines]
+
+
 class Shown:
     """A value that a notebook shows as HTML: `lltm_inline.show.views` has a function for each class."""
 
@@ -64,9 +75,7 @@ class Sheet(Shown):
 
     def __str__(self) -> str:
         head, rows = self.sheet()
-        cells = [[" ".join(printable(cell).split()) for cell in row] for row in (head, *rows)]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in cells]
+        lines = aligned([[" ".join(printable(cell).split()) for cell in row] for row in (head, *rows)])
         return "\n".join([self.headline, *(f"  {line}".rstrip() for line in lines if rows)])
 
     __repr__ = __str__

@@ -113,98 +113,76 @@ def refusal(name: str, value: Any, want: str, *, where: str = "", error: Refusal
     return error(f"{where}: " * bool(where) + f"{name}={shown(value)}, want {want}")
 
 
-def string(name: str, value: Any, *, where: str = "", error: Refusal = InputError, want: str = "a string") -> str:
+def require(holds: object, name: str, value: Any, want: str, where: str = "", error: Refusal = InputError) -> Any:
+    """Return a value of which that holds, and refuse any other."""
+    if not holds:
+        raise refusal(name, value, want, where=where, error=error)
+    return value
+
+
+def string(name: str, value: Any, *, want: str = "a string", **how: Any) -> str:
     """Refuse what is no string.
 
     Raises:
-        InputError: it is none. As in all functions here, `error` can name another class.
+        InputError: it is none. As in all functions here, `where` is said before it, and `error` can name another class.
     """
-    if not isinstance(value, str):
-        raise refusal(name, value, want, where=where, error=error)
-    return value
+    return require(isinstance(value, str), name, value, want, **how)
 
 
 def strings(name: str, value: Any, *, where: str = "", error: Refusal = InputError) -> tuple[str, ...]:
     """Refuse what is no list or tuple of strings; a string alone is none."""
     if isinstance(value, str):
         raise error(f"{where}: " * bool(where) + f"{name}={shown(value)} is a string, want a tuple of strings")
-    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise refusal(name, value, "a tuple of strings", where=where, error=error)
-    return tuple(value)
+    holds = isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+    return tuple(require(holds, name, value, "a tuple of strings", where, error))
 
 
-def integer(
-    name: str, value: Any, *, least: int = 0, most: int = LARGEST, where: str = "", error: Refusal = InputError
-) -> int:
+def integer(name: str, value: Any, *, least: int = 0, most: int = LARGEST, **how: Any) -> int:
     """Refuse what is no integer from `least` to `most`; True and 3.0 are none.
 
     Example:
         >>> integer("depth", 2, least=1)
         2
     """
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        ends = f"of at least {least}" if most == LARGEST else f"from {least} to {most}"
-        raise refusal(name, value, f"an integer {ends}", where=where, error=error)
-    return value
+    ends = f"of at least {least}" if most == LARGEST else f"from {least} to {most}"
+    holds = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+    return require(holds, name, value, f"an integer {ends}", **how)
 
 
-def number(
-    name: str,
-    value: Any,
-    *,
-    positive: bool = False,
-    most: float = math.inf,
-    where: str = "",
-    error: Refusal = InputError,
-) -> float:
+def number(name: str, value: Any, *, positive: bool = False, most: float = math.inf, **how: Any) -> float:
     """Refuse what is no finite number of at most `most`; with `positive`, zero and what is below, too."""
     kind = f"a {'positive, ' * positive}finite number" + ("" if most == math.inf else f" of at most {most:g}")
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise refusal(name, value, kind, where=where, error=error)
+    fits = isinstance(value, int | float) and not isinstance(value, bool)
     try:
-        fits = math.isfinite(value) and value <= most and (value > 0 or not positive)
+        fits = fits and math.isfinite(value) and value <= most and (value > 0 or not positive)
     except OverflowError:  # an integer beyond all floating-point numbers
         fits = False
-    if not fits:
-        raise refusal(name, value, kind, where=where, error=error)
-    return value
+    return require(fits, name, value, kind, **how)
 
 
-def boolean(name: str, value: Any, *, where: str = "", error: Refusal = InputError) -> bool:
+def boolean(name: str, value: Any, **how: Any) -> bool:
     """Refuse what is neither True nor False: `check="no"` would be true."""
-    if not isinstance(value, bool):
-        raise refusal(name, value, "True or False", where=where, error=error)
-    return value
+    return require(isinstance(value, bool), name, value, "True or False", **how)
 
 
-def one_of(name: str, value: Any, choices: Sequence[str], *, where: str = "", error: Refusal = InputError) -> str:
+def one_of(name: str, value: Any, choices: Sequence[str], **how: Any) -> str:
     """Refuse what is none of the words of `choices`."""
-    if not isinstance(value, str) or value not in choices:
-        raise refusal(name, value, f"one of {', '.join(map(repr, choices))}", where=where, error=error)
-    return value
+    want = f"one of {', '.join(map(repr, choices))}"
+    return require(isinstance(value, str) and value in choices, name, value, want, **how)
 
 
-def function(name: str, value: Any, *, where: str = "", error: Refusal = InputError) -> Any:
+def function(name: str, value: Any, **how: Any) -> Any:
     """Refuse what cannot be called."""
-    if not callable(value):
-        raise refusal(name, value, "a function", where=where, error=error)
-    return value
+    return require(callable(value), name, value, "a function", **how)
 
 
-def mapping(name: str, value: Any, want: str, *, where: str = "", error: Refusal = InputError) -> dict[str, Any]:
+def mapping(name: str, value: Any, want: str, **how: Any) -> dict[str, Any]:
     """Refuse what is no dict with strings as its keys."""
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise refusal(name, value, want, where=where, error=error)
-    return dict(value)
+    holds = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+    return dict(require(holds, name, value, want, **how))
 
 
-def require_choices(
-    *,
-    device: Any = "cpu",
-    compiler: Any = None,
-    cflags: Any = None,
-    progress: Any = None,
-) -> None:
+def require_choices(*, device: Any = "cpu", compiler: Any = None, cflags: Any = None, progress: Any = None) -> None:
     """Look at what all have in common that build a kernel, before anything is built.
 
     Raises:
@@ -212,8 +190,8 @@ def require_choices(
     """
     if not isinstance(device, str) or device not in DEVICES:
         raise InputError(f"no device {shown(device)}; want one of {', '.join(DEVICES)}")
-    if compiler is not None and (not isinstance(compiler, str) or not compiler or "\0" in compiler):
-        raise refusal("compiler", compiler, "the name or path of a compiler, or None for the default")
+    named = compiler is None or (isinstance(compiler, str) and compiler and "\0" not in compiler)
+    require(named, "compiler", compiler, "the name or path of a compiler, or None for the default")
     if cflags is not None:
         strings("cflags", cflags)
     progress_of(progress)
@@ -221,9 +199,8 @@ def require_choices(
 
 def progress_of(value: Any) -> Any:
     """Refuse a `progress` that is neither a function nor True, False or None; a class is no function."""
-    if value is None or isinstance(value, bool) or (callable(value) and not isinstance(value, type)):
-        return value
-    raise refusal("progress", value, "a function, None for a line after a second, or False for nothing")
+    holds = value is None or isinstance(value, bool) or (callable(value) and not isinstance(value, type))
+    return require(holds, "progress", value, "a function, None for a line after a second, or False for nothing")
 
 
 def real_dtype(value: Any, name: str = "dtype") -> Any:
@@ -241,9 +218,8 @@ def real_dtype(value: Any, name: str = "dtype") -> Any:
 def path_of(name: str, value: Any) -> Path:
     """Refuse what is no path."""
     plain = os.fspath(value) if isinstance(value, str | os.PathLike) else None
-    if not isinstance(plain, str) or not plain or "\0" in plain:
-        raise refusal(name, value, "a path")
-    return Path(plain)
+    require(isinstance(plain, str) and plain and "\0" not in plain, name, value, "a path")
+    return Path(str(plain))
 
 
 @contextmanager

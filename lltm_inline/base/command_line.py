@@ -38,10 +38,8 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
             name = f"no_{name}"
         if name not in options:
             return match[0]
-        words = " or ".join(
-            _typed(value) for value in re.findall(_VALUE, values or "") if value not in ("True", "False")
-        )
-        return f"{options[name]} {words}".rstrip()
+        given = [_typed(value) for value in re.findall(_VALUE, values or "") if value not in ("True", "False")]
+        return f"{options[name]} {' or '.join(given)}".rstrip()
 
     return _ARGUMENT.sub(typed, message)
 

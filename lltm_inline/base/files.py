@@ -94,7 +94,6 @@ def with_headers(path: Path, text: str, directories: Sequence[Path], seen: set[P
         if found.resolve() in seen:
             parts.append(f"// {name} stands above.")
             continue
-        parts.append(
-            f"// From {name}.\n{with_headers(found, _ONCE.sub('', read_text(found)), directories, seen).strip()}\n"
-        )
+        inside = with_headers(found, _ONCE.sub("", read_text(found)), directories, seen)
+        parts.append(f"// From {name}.\n{inside.strip()}\n")
     return "".join([*parts, text[last:]])

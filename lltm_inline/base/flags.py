@@ -65,7 +65,7 @@ _REFUSED = (
 _FOR_COMPILER = ("-Xcompiler", "--compiler-options")
 
 #: What ninja or a shell would take apart.
-_SHELL = re.compile(r"[\s'\"`$;|&<>()\\*?\[\]{}~!]")
+_SHELL = frozenset(" '\"`$;|&<>()\\*?[]{}~!")
 
 
 #: What makes numbers less exact: on a GPU in the code that runs there, and in the host's code, which is not what a kernel computes.
@@ -128,20 +128,16 @@ def complaint(flag: object) -> str:
         >>> complaint("-fuse-ld=mold")
         'chooses another linker or assembler: leave it out'
     """
-    if not isinstance(flag, str) or not flag.startswith("-") or not flag.isprintable() or _SHELL.search(flag):
+    if not isinstance(flag, str) or not flag.startswith("-") or not flag.isprintable() or _SHELL & {*flag}:
         return "must start with '-' and hold no spaces or shell characters: give one list item per flag"
-    if flag.startswith("-std=") and not re.search(r"(?:20|2a|23|2b|26|2c)\Z", flag):
+    if flag.startswith("-std=") and not flag.endswith(("20", "2a", "23", "2b", "26", "2c")):
         return "chooses an older standard: the headers of torch need C++20; leave it out"
     for reason, pattern in _REFUSED:
         if re.fullmatch(pattern, flag):
             return f"{reason}: leave it out"
     if not _ALLOWED.match(flag):
         return "is none that a kernel may have: want -D, -U, -I, -O, -f, -m, -W, -g, -std= or an option of nvcc for CUDA code"
-    return _complaint_of_parts(flag)
-
-
-def _complaint_of_parts(flag: str) -> str:
-    """Look at a flag with others in it, or with a path where there can be none."""
+    # There may be others in it, or a path where there can be none.
     name, _, value = flag.partition("=")
     if name in _FOR_COMPILER:
         if any(part.startswith(_FOR_COMPILER) for part in value.split(",")):
@@ -152,6 +148,7 @@ def _complaint_of_parts(flag: str) -> str:
         wrong = [part for part in value.split(",") if not re.fullmatch(r"-v|-O[0-3]|-w|--?[a-z-]+(?:=\w+)?", part)]
         wrong += [part for part in value.split(",") if re.match(r"-o|--?output|--?opt[a-z]*-file", part)]
         return f"hands {wrong[0]!r} to ptxas: leave it out" if wrong else ""
-    if re.match(r"-[fmWwg]", flag) and re.search(r"[/@]", value) and not name.endswith("-prefix-map"):
+    may_name_file = flag.startswith(("-f", "-m", "-W", "-w", "-g")) and not name.endswith("-prefix-map")
+    if may_name_file and {"/", "@"} & {*value}:
         return "reads or writes other files: leave it out"
     return ""

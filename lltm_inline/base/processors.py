@@ -25,9 +25,8 @@ def processors() -> int:
             # In a container the path may be that of the machine: what is not here is passed over.
             for group in (root / path.lstrip("/"), *(root / path.lstrip("/")).parents):
                 if group.is_relative_to(root) and "cpu" in (controllers or "cpu").split(","):
-                    limit = _numbers(group / "cpu.max") or _numbers(
-                        group / "cpu.cfs_quota_us", group / "cpu.cfs_period_us"
-                    )
+                    quota, period = group / "cpu.cfs_quota_us", group / "cpu.cfs_period_us"
+                    limit = _numbers(group / "cpu.max") or _numbers(quota, period)
                     found += [limit[0] / limit[1]] if len(limit) == 2 and limit[0] > 0 < limit[1] else []
     return max(1, math.ceil(min(found)))
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Protocol
 
 from .above import Shown
@@ -86,7 +85,6 @@ class LiveLine:
     def __init__(self, text: str) -> None:
         self._text = text
         self._started = time.monotonic()
-        self._status: Any = None
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lltm_inline progress", daemon=True)
 
@@ -97,9 +95,7 @@ class LiveLine:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
 
@@ -107,7 +103,13 @@ class LiveLine:
         if self._done.wait(QUIET_SECONDS):
             return
         if in_notebook():
-            self._show_in_place()
+            # The line is an output that is updated in place, and empty in the end: nothing of it stays in the notebook.
+            from IPython.display import display
+
+            status = display(Status(self._line()), display_id=True)
+            while not self._done.wait(0.25):
+                status.update(Status(self._line()))
+            status.update(Status(""))
             return
         if not sys.stderr.isatty():
             print(self._text, file=sys.stderr, flush=True)
@@ -120,15 +122,6 @@ class LiveLine:
         with Console(stderr=True).status(escape(self._line())) as status:
             while not self._done.wait(0.1):
                 status.update(escape(self._line()))
-
-    def _show_in_place(self) -> None:
-        """Show the line as an output that is updated in place, and empty in the end: nothing of it stays in the notebook."""
-        from IPython.display import display
-
-        self._status = display(Status(self._line()), display_id=True)
-        while not self._done.wait(0.25):
-            self._status.update(Status(self._line()))
-        self._status.update(Status(""))
 
     def _line(self) -> str:
         return f"{self._text} {time.monotonic() - self._started:.0f} s"

@@ -17,9 +17,8 @@ _RED, _GREEN, _BOLD, _END = "\033[31m", "\033[32m", "\033[1m", "\033[0m"
 _COLOUR = re.compile("\033\\[\\d+m")
 _HERE = str(Path(__file__).resolve().parents[1])
 #: IPython's own way to call a magic: the line is the whole cell again.
-_MAGIC = re.compile(r"get_ipython\(\)\.run_(?:cell|line)_magic\(")
-_MARKED = re.compile(r"^\s*-> +\d+ \|")
-_CARET = re.compile(r"^\s*\|?\s*\^~*\s*$")
+_MAGICS = ("get_ipython().run_cell_magic(", "get_ipython().run_line_magic(")
+_MARKED = re.compile(r"\s*(?:-> +\d+ \||\|?\s*\^~*\s*$)")
 _LEAD = re.compile(r"^(\s*)(likely cause:|hint:|[\w./ ()@-]+:\d+(?::\d+)?:) ")
 _PLACE = re.compile(r'  File "([^"\n]*)"')
 _AROUND = 1
@@ -50,7 +49,8 @@ def lines_of(error: BaseException) -> list[str]:
         return list(table.structured_traceback(type(error), error, error.__traceback__))
     frames = [] if getattr(table, "mode", "") == "Minimal" else traceback.extract_tb(error.__traceback__)
     notes = [note for note in map(_noted, getattr(error, "__notes__", ())) if note]
-    parts = [*(f"{_frame(frame, shell)}\n" for frame in frames if _is_users(frame)), _message(error), *notes]
+    own = [one for one in frames if _is_of_user(one.filename) and not (one.line or "").strip().startswith(_MAGICS)]
+    parts = [*(f"{_frame(frame, shell)}\n" for frame in own), _message(error), *notes]
     plain = str(getattr(shell, "colors", "")).lower() == "nocolor"
     return [_COLOUR.sub("", part) for part in parts] if plain else parts
 
@@ -58,10 +58,6 @@ def lines_of(error: BaseException) -> list[str]:
 def shorten(error: BaseException) -> None:
     """Let IPython show an error that is not ours, such as what a kernel raised, as it shows ours."""
     error.__dict__["_render_traceback_"] = partial(lines_of, error)  # a lambda could not be pickled
-
-
-def _is_users(frame: traceback.FrameSummary) -> bool:
-    return not _MAGIC.match((frame.line or "").strip()) and _is_of_user(frame.filename)
 
 
 def _is_of_user(path: str) -> bool:
@@ -100,12 +96,9 @@ def _noted(note: str) -> str:
         return note
     blocks = re.split(r"^(?=  File )", note, flags=re.MULTILINE)[1:]
     own = [block for block in blocks if (at := _PLACE.match(block)) and _is_of_user(at[1])]
-    return "".join([WORKER_NOTE, *(line for block in own for line in _indented(block))]).rstrip() if own else ""
-
-
-def _indented(block: str) -> list[str]:
-    """Keep what belongs to a frame: behind the last one stands the message, which is told already."""
-    return [line for line in block.splitlines(keepends=True) if line.startswith("  ")]
+    # Behind the last frame stands the message, which is told already.
+    lines = [line for block in own for line in block.splitlines(keepends=True) if line.startswith("  ")]
+    return "".join([WORKER_NOTE, *lines]).rstrip() if own else ""
 
 
 def _message(error: BaseException) -> str:
@@ -118,7 +111,7 @@ def _message(error: BaseException) -> str:
 
 def _structured(line: str) -> str:
     """Set off what the eye looks for in a message: the place, the line, the likely cause."""
-    if _MARKED.match(line) or _CARET.match(line):
+    if _MARKED.match(line):
         return f"{_BOLD}{line}{_END}"
     found = _LEAD.match(line)
     return f"{found[1]}{_BOLD}{found[2]}{_END}{line[found.end(2) :]}" if found else line

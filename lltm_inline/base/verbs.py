@@ -9,6 +9,7 @@ import textwrap
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,13 +108,10 @@ class Verb:
     @property
     def takes(self) -> str:
         """What stands behind it in a magic: names and switches."""
-        names = [each.takes.replace("OP/VARIANT", "KERNEL") for each in self.words]
-        needed = [each.needed for each in self.words]
-        switches = [each.name for each in self.known.values() if not each.takes]
-        return " ".join(
-            [*(name if must else f"[{name}]" for name, must in zip(names, needed, strict=True)),
-             *(each.usage for each in self.known.values() if each.needed), *(f"[{name}]" for name in switches)]
-        )  # fmt: skip
+        words = [each.takes if each.needed else f"[{each.takes}]" for each in self.words]
+        needed = [each.usage for each in self.known.values() if each.needed]
+        switches = [f"[{each.name}]" for each in self.known.values() if not each.takes]
+        return " ".join((" ".join(words).replace("OP/VARIANT", "KERNEL"), *needed, *switches)).strip()
 
     @property
     def known(self) -> dict[str, Option]:
@@ -253,13 +251,8 @@ def laid_out(rows: Sequence[tuple[str, str]]) -> str:
           list         list the kernels
     """
     width = max(len(word) for word, _ in rows)
-    return "\n".join(
-        textwrap.fill(
-            text, HELP_WIDTH, initial_indent=f"  {word:<{width}}  ", subsequent_indent=" " * (width + 4),
-            break_on_hyphens=False,
-        )
-        for word, text in rows
-    )  # fmt: skip
+    fill = partial(textwrap.fill, width=HELP_WIDTH, subsequent_indent=" " * (width + 4), break_on_hyphens=False)
+    return "\n".join(fill(text, initial_indent=f"  {word:<{width}}  ") for word, text in rows)
 
 
 def size(text: str) -> tuple[int, ...]:

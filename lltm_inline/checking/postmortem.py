@@ -10,16 +10,16 @@ from ..autopsy.crash import Crash, explain
 from ..autopsy.facts import Facts
 from ..autopsy.symbolize import symbolize
 from ..base.device import DEVICES
-from ..base.progress import Event, Listener, emit
+from ..base.progress import Event, Listener, Show, emit
 from ..errors import LltmInlineError
 from ..run.built import Built
 from ..run.cases.case import Case
 from ..run.cases.tried import size_cases
-from ..run.executor import REPEATED, Task, run
+from ..run.executor import REPEATED, Task, echo, run
 from ..run.setting import Setting
 from ..workers.limits import Limits
 from ..workers.outcome import Died, Result
-from .report import Finding
+from .report import OUTPUT_LINES, Finding
 from .runner import laboratory, runner_of
 from .safety import ascending, flush_cases, replay, smaller_cases
 
@@ -40,6 +40,13 @@ def run_or_raise(
     except Died as died:
         built = next((one for one in task.built if one.kernel.label == died.state.kernel), task.built[-1])
         raise crash_of(died, built, setting).error() from None
+
+
+def carried_out(task: Task, setting: Setting, show: Show) -> Any:
+    """Carry out a task that tells of nothing but its progress, show what a kernel has printed, and return its value."""
+    result = run_or_raise(task, setting, lambda event: show(*event.values) if event.kind == "progress" else None)
+    echo(result.output, OUTPUT_LINES)
+    return result.value
 
 
 @dataclass(frozen=True)

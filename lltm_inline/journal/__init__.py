@@ -22,7 +22,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from ..errors import LltmInlineError
 from ..model.kernel import Kernel
 from ..model.registry import KEPT_TIMINGS, State, registry
 from ..tables.timings import Timings
-from .file import Line, Run, append, last_run, started, trim
+from .file import Line, Run, append, last_run, started, trim, write_whole
 
 #: For each kernel name so many revisions are kept, the latest ones.
 KEPT = 200
@@ -171,10 +171,8 @@ def record(kernel: Kernel, became: State | Timings | None = None) -> None:
                 _write(lambda: trim(path_of(_journal.session), KEPT, KEPT_TIMINGS))
         elif became is None:
             _append({"current": kernel.label, "name": kernel.name})
-        elif isinstance(became, Timings):
-            _append(_line_of_times(kernel, became))
-        elif kernel.label in _journal.written:
-            _append(_line_of_state(kernel, became))
+        elif isinstance(became, Timings) or kernel.label in _journal.written:
+            _append(_line_of(kernel, became))
         if became is None:
             _tell_of_others(kernel.name)
 
@@ -207,8 +205,7 @@ def save_draft(name: str, texts: Mapping[str, str], params: Mapping[str, int | f
     draft = Draft(name, dict(texts), dict(params), base, time.time())
     _journal.drafts[name] = draft
     if is_on():
-        values = {"name": name, "texts": draft.texts, "params": draft.params, "base": base, "time": draft.time}
-        _write(lambda: _replace(_draft_path(name), json.dumps(values)))
+        _write(lambda: write_whole(_draft_path(name), json.dumps(asdict(draft))))
 
 
 def draft(name: str) -> Draft | None:
@@ -216,11 +213,9 @@ def draft(name: str) -> Draft | None:
     if name in _journal.drafts or not is_on():
         return _journal.drafts.get(name)
     try:
-        values = json.loads(_draft_path(name).read_text(encoding="utf-8"))
-        found = Draft(values["name"], values["texts"], values["params"], values["base"], values["time"])
-    except (OSError, LltmInlineError, ValueError, KeyError, TypeError):
+        return Draft(**json.loads(_draft_path(name).read_text(encoding="utf-8")))
+    except (OSError, LltmInlineError, ValueError, TypeError):
         return None
-    return found
 
 
 def drop_draft(name: str) -> None:
@@ -251,38 +246,25 @@ def _draft_path(name: str) -> Path:
     return path_of(_journal.session).with_suffix(f".{name.replace('/', '.')}.draft")
 
 
-def _replace(path: Path, text: str) -> None:
-    """Write a file as a whole.
-
-    Raises:
-        OSError: the disk is full or cannot be written; the file is as it was.
-    """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
-    try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "w") as file:
-            file.write(text)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def _append(*lines: Line) -> None:
     """Append to this session's file, which begins by saying whose it is; where that fails, the file is begun again."""
 
     def write() -> None:
         path = path_of(_journal.session)
+        begun: list[Line] = []
         if _journal.file != path:
             _journal.is_behind |= _journal.file is not None  # the cache is another one by now
-            _begin(path)
-        for line in lines:
+            begun = _begun(path)
+        for line in (*begun, *lines):
             append(path, {**line, "time": time.time()})
+        _journal.file, _journal.is_behind = path, False
 
     if not _write(write):
         _journal.file, _journal.is_behind = None, True
 
 
-def _begin(path: Path) -> None:
-    """Say in a file whose it is, and write what is missing there of what was made until now."""
+def _begun(path: Path) -> list[Line]:
+    """Say of a file whose it is, and what is missing there of what was made until now."""
     _remove_old()
     trim(path, KEPT, KEPT_TIMINGS)
     lines: list[Line] = [{"begin": _journal.session, "pid": os.getpid(), "started": started(os.getpid())}]
@@ -291,27 +273,20 @@ def _begin(path: Path) -> None:
         lines += [line for kernel in kernels for line in _lines_of(kernel)]
         now = [registry[name] for name in {kernel.name for kernel in kernels} & set(registry)]
         lines += [{"current": kernel.label, "name": kernel.name} for kernel in now]
-    for line in lines:
-        append(path, {**line, "time": time.time()})
-    _journal.file, _journal.is_behind = path, False
+    return lines
 
 
 def _lines_of(kernel: Kernel) -> list[Line]:
     """Return a revision as a line, and what became of it and how fast it was as others, if anything is known."""
     state = registry.state(kernel.label)
-    return [
-        {"kernel": as_dict(kernel), "name": kernel.name},
-        *([_line_of_state(kernel, state)] if state.name != "new" else []),
-        *(_line_of_times(kernel, timings) for timings in registry.timed(kernel.label)),
-    ]
+    known: list[State | Timings] = [*[state] * (state.name != "new"), *registry.timed(kernel.label)]
+    return [{"kernel": as_dict(kernel), "name": kernel.name}, *(_line_of(kernel, became) for became in known)]
 
 
-def _line_of_state(kernel: Kernel, became: State) -> Line:
+def _line_of(kernel: Kernel, became: State | Timings) -> Line:
+    if isinstance(became, Timings):
+        return {"timings": became.to_dict(), "label": kernel.label, "name": kernel.name}
     return {"state": became.name, "hint": became.hint, "label": kernel.label, "name": kernel.name}
-
-
-def _line_of_times(kernel: Kernel, timings: Timings) -> Line:
-    return {"timings": timings.to_dict(), "label": kernel.label, "name": kernel.name}
 
 
 def _write(action: Callable[[], Any]) -> bool:
@@ -340,23 +315,22 @@ def _warn(text: str) -> None:
 def _tell_of_others(name: str) -> None:
     """Say once when another notebook that is open makes revisions of the same kernel."""
     try:
-        others = [_run_of(path) for path in files() if path != path_of(_journal.session) and _age_s(path) < _DAY]
+        latest = time.time() - _DAY
+        others = [path for path in files() if path != path_of(_journal.session) and path.stat().st_mtime > latest]
+        runs = [_run_of(path) for path in others]
     except (OSError, LltmInlineError):
         return  # what cannot be read or written is told where that is asked for
     own = {name, *(kernel.name for kernel in _journal.written.values())}
-    for other in others:
+    for other in runs:
         shared = [each for each in sorted(own & other.names) if (other.session, each) not in _journal.told]
         for each in shared if shared and other.is_alive() and not _is_this_notebook(other.session) else ():
             _journal.told.add((other.session, each))
+            where = title(other.session)
+            where = f"another {where} ({other.session})" if where == title() else where  # a copy of this notebook
             _warn(
-                f"{each} is being edited in {_other_title(other.session)} too. Each notebook keeps its own revisions and "
-                f"their numbers: {each}@1 here is not {each}@1 there"
+                f"{each} is being edited in {where} too. Each notebook keeps its own revisions and their numbers: "
+                f"{each}@1 here is not {each}@1 there"
             )
-
-
-def _other_title(other: str) -> str:
-    """Name another session so that it is not taken for this one: a copy of this notebook by its path."""
-    return f"another {title(other)} ({other})" if title(other) == title() else title(other)
 
 
 def _is_this_notebook(other: str) -> bool:
@@ -375,15 +349,11 @@ def _run_of(path: Path) -> Run:
     return known[1]
 
 
-def _age_s(path: Path) -> float:
-    return time.time() - path.stat().st_mtime
-
-
 def _remove_old() -> None:
     """Remove what processes without a notebook wrote long ago: nobody asks for it, and each leaves a file of its own."""
     for path in room().glob(f"{_PROCESS}*"):
         with suppress(OSError):  # another process has removed it already
-            if _age_s(path) > _PROCESS_DAYS * _DAY:
+            if path.stat().st_mtime < time.time() - _PROCESS_DAYS * _DAY:
                 path.unlink()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -67,15 +68,23 @@ def trim(path: Path, kept: int, timings: int = 8) -> None:
     with _locked(path):
         lines = read(path)
         left = _latest(lines, kept, timings)
-        if len(left) == len(lines):
-            return
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
-                file.writelines(json.dumps(line) + "\n" for line in left)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        if len(left) < len(lines):
+            write_whole(path, "".join(json.dumps(line) + "\n" for line in left))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file as a whole, in place of what it was.
+
+    Raises:
+        OSError: the disk is full or cannot be written; the file is as it was.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
+    try:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "w") as file:
+            file.write(text)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .. import journal
 from ..base.arguments import boolean, did_you_mean, shown, string
@@ -14,7 +14,7 @@ from ..tables.timings import Timings
 from .file import Line, read
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Found:
     """One revision as it stands in the journal.
 
@@ -34,23 +34,20 @@ class _Found:
     kernel: Kernel
     state: State | None
     is_aside: bool = False
-    timed: tuple[tuple[Timings, Kernel | None], ...] = ()
-
-
-def recover(op_or_name: str | None = None, *, every: bool = False) -> Recovered:
-    """Bring revisions back; see `registry.recover`, of which this is the inside."""
-    if op_or_name is not None:
-        string("op_or_name", op_or_name)
-    boolean("every", every)
-    return _recover(op_or_name, every, journal.turn_on())
+    timed: list[tuple[Timings, Kernel | None]] = field(default_factory=list)
 
 
 def look(op_or_name: str | None = None) -> Recovered:
     """Bring back what all notebooks have made, and write nothing down: for a command, which only shows it."""
-    return _recover(op_or_name, True, "")
+    return recover(op_or_name, every=True, own="")
 
 
-def _recover(op_or_name: str | None, every: bool, own: str) -> Recovered:
+def recover(op_or_name: str | None = None, *, every: bool = False, own: str | None = None) -> Recovered:
+    """Bring revisions back; see `registry.recover`, of which this is the inside. `own` is the session, nothing for none."""
+    if op_or_name is not None:
+        string("op_or_name", op_or_name)
+    boolean("every", every)
+    own = journal.turn_on() if own is None else own
     found, current, unreadable, shipped = _read_all(own, every)
     wanted = [item for item in found if op_or_name in (None, item.kernel.op, item.kernel.name)]
     if not wanted and op_or_name is not None:
@@ -118,7 +115,7 @@ def _found_in(
     """Read the lines of one session; a label means the last revision ahead that bore it. What ships finds its timings in `shipped`."""
     run = unreadable = 0
     found: list[_Found] = []
-    places: dict[str, int] = {}
+    known: dict[str, _Found] = {}
     current: dict[str, Kernel | str] = {}
     for line in lines:
         if "begin" in line:
@@ -128,32 +125,29 @@ def _found_in(
             if kernel is None:
                 unreadable += 1
                 continue
-            places[kernel.label] = len(found)
             is_aside = line.get("aside") is True
-            found.append(_Found(session, run, float(line.get("time", 0.0)), kernel, None, is_aside))
+            known[kernel.label] = _Found(session, run, float(line.get("time", 0.0)), kernel, None, is_aside)
+            found.append(known[kernel.label])
             if not is_aside:
                 current[kernel.name] = kernel
         elif "current" in line:
             label = str(line["current"])
-            current[str(line.get("name"))] = found[places[label]].kernel if label in places else label
-            if label in places:
-                found[places[label]] = replace(found[places[label]], is_aside=False)
+            current[str(line.get("name"))] = known[label].kernel if label in known else label
+            if label in known:
+                known[label].is_aside = False
         elif "timings" in line:
             try:
                 timings = Timings.from_dict(line["timings"])
             except InputError:
                 unreadable += 1
                 continue
-            label, base = str(line.get("label")), places.get(timings.baseline)
-            if label in places:
-                one = found[places[label]]
-                entry = timings, None if base is None else found[base].kernel
-                found[places[label]] = replace(one, timed=(*one.timed, entry))
+            label, base = str(line.get("label")), known.get(timings.baseline)
+            if label in known:
+                known[label].timed.append((timings, base.kernel if base else None))
             elif base is None:
                 shipped.setdefault(label, []).append(timings)
-        elif str(line.get("label")) in places:
-            place = places[str(line["label"])]
-            found[place] = replace(found[place], state=State(str(line.get("state")), str(line.get("hint", ""))))
+        elif str(line.get("label")) in known:
+            known[str(line["label"])].state = State(str(line.get("state")), str(line.get("hint", "")))
     return found, current, unreadable
 
 
@@ -191,11 +185,10 @@ def _bring_back(
     notes: list[str],
 ) -> list[Kernel]:
     """Put the revisions of one name back into its history and register the last one; `everywhere` learns what each is here."""
-    op = registry.ops.get(name.partition("/")[0])
+    op_name = name.partition("/")[0]
+    op = registry.ops.get(op_name)
     if op is None:
-        notes.append(
-            f"{name} was left: no op {name.partition('/')[0]!r}. Run the cell that registers the op, then recover again"
-        )
+        notes.append(f"{name} was left: no op {op_name!r}. Run the cell that registers the op, then recover again")
         return []
     latest: dict[Kernel, _Found] = {}
     for item in found:
@@ -233,9 +226,8 @@ def _numbered(name: str, found: Sequence[_Found], own: str, notes: list[str]) ->
         if item.kernel not in here:
             moved = replace(item.kernel, revision=max(taken) + 1)
             here[item.kernel] = taken[moved.revision] = moved
-            notes.append(
-                f"{item.kernel.label} of {journal.title(item.session)} is {moved.label} here: its number was taken"
-            )
+            whose = journal.title(item.session)
+            notes.append(f"{item.kernel.label} of {whose} is {moved.label} here: its number was taken")
     states = {here[item.kernel].label: item.state or State() for item in found}
     registry.bring_back([taken[number] for number in sorted(taken)], states)
     return here

@@ -119,9 +119,8 @@ class Auditor:
         if len(got) != len(want):
             more = len(self._op.signature.changed)
             names = self._outputs[: len(self._outputs) - more]
-            raise CheckError(
-                f"'{label}' returned {len(got) - more} outputs at {self.where}, want {len(names)}: {', '.join(names)}"
-            )
+            wants = f"want {len(names)}: {', '.join(names)}"
+            raise CheckError(f"'{label}' returned {len(got) - more} outputs at {self.where}, {wants}")
         self._compare(label, self._outputs, got, want, when)
 
     def gradients(self, label: str, got: Sequence[Any], one: InputSet, *, when: str = "") -> None:
@@ -134,9 +133,8 @@ class Auditor:
             return
         with torch.enable_grad(), seeded():
             results = as_tuple(self._op.reference(*one.inputs))
-            want = torch.autograd.grad(
-                [results[i] for i in self._ring.differentiable], one.wanted, one.grads, allow_unused=True
-            )
+            found = [results[index] for index in self._ring.differentiable]
+            want = torch.autograd.grad(found, one.wanted, one.grads, allow_unused=True)
         self._compare(label, [f"d_{name}" for name in self._ring.names], _filled(got, one), _filled(want, one), when)
 
     def _backward(self, label: str, results: Any, one: InputSet) -> tuple[Any, ...]:
@@ -144,10 +142,8 @@ class Auditor:
             return ()
         found = [as_tuple(results)[index] for index in self._ring.differentiable]
         if not all(result.requires_grad for result in found):
-            names = ", ".join(self._ring.names)
-            raise CheckError(
-                f"'{label}' has no gradient: its outputs do not depend on {names} for autograd. {self._refusal}"
-            )
+            why = f"its outputs do not depend on {', '.join(self._ring.names)} for autograd"
+            raise CheckError(f"'{label}' has no gradient: {why}. {self._refusal}")
         return torch.autograd.grad(found, one.wanted, one.grads, allow_unused=True)
 
     def _unchanged(self, label: str, one: InputSet, before: Sequence[Any]) -> None:
@@ -164,9 +160,10 @@ class Auditor:
             tolerance = _TOLERANCE.get(dtype, Tolerance(0.0, 0.0))
             if dtype in self._op.tolerances:
                 tolerance = Tolerance(*self._op.tolerances[dtype])
-            found = compare(
-                name, one, _wide(right), right.dtype, tolerance, self._op.parts.get(name.removeprefix("d_"), ())
-            )
+            wide, parts = right.detach().cpu(), self._op.parts.get(name.removeprefix("d_"), ())
+            if right.is_floating_point() or right.is_complex():  # it is compared in double precision
+                wide = wide.to(torch.promote_types(right.dtype, torch.float64))
+            found = compare(name, one, wide, right.dtype, tolerance, parts)
             if found is not None:
                 raise CheckError(f"'{label}' {found.text} at {self.where}. {when or self._refusal}")
 
@@ -178,10 +175,3 @@ def _copy(item: Any) -> Any:
 def _filled(gradients: Sequence[Any], one: InputSet) -> list[Any]:
     """Put zeros where autograd gave nothing: both mean that the input has no influence."""
     return [torch.zeros_like(item) if grad is None else grad for grad, item in zip(gradients, one.wanted, strict=True)]
-
-
-def _wide(want: torch.Tensor) -> torch.Tensor:
-    """Bring a result of the reference to double precision, where it is compared."""
-    if want.is_complex():
-        return want.detach().cpu().to(torch.complex128)
-    return want.detach().cpu().to(torch.float64) if want.is_floating_point() else want.cpu()

@@ -127,9 +127,8 @@ def benchmark(
         with noting(chosen):
             lacking = require_right(chosen, setting, show, forward=True) if check else []
             if lacking and "forward" not in wanted:
-                raise CheckError(
-                    f"'{lacking[0]}' has no backward, so it can be timed in forward alone: directions=['forward']"
-                )
+                cure = "it can be timed in forward alone: directions=['forward']"
+                raise CheckError(f"'{lacking[0]}' has no backward, so {cure}")
             if lacking:
                 plan = replace(plan, directions=("forward",))
             timings = time_built(built, plan, setting, show, watch)
@@ -266,15 +265,12 @@ class Timer:
                 under_way = rows()
                 emit("partial", under_way, self._running(under_way[0], number + 1, spent, budget))
                 if spent < _SETTLED * (number + 1):
-                    self.settle(series)
+                    # A sample right after a telling takes 4 to 10 % longer, one after a round that does not count 1 to 2 %.
+                    take_round(series, self._unseen, audited=False, counted=False)
                 self.pace.told()
         # One more round that is compared and not counted: the kernels cannot tell it from the others.
         take_round(series, order, audited=True, counted=False)
         say(text, TICKS - shown)
-
-    def settle(self, series: Series) -> None:
-        """Take a round that does not count: a sample right after a telling takes 4 to 10 % longer, one after such a round 1 to 2 %."""
-        take_round(series, self._unseen, audited=False, counted=False)
 
     def _running(self, row: Row, done: int, spent: float, budget: float) -> Running:
         plan = self.plan
@@ -290,21 +286,18 @@ class Timer:
     def _row(self, series: Series, size: tuple[int, ...], function: Function, peak: machine.Peak | None) -> Row:
         label, baseline, dtype = function.kernel.label, self.plan.baseline, self.plan.dtype
         samples = series.samples[label]
-        q1, median, q3 = quartiles(samples)
-        speedup, low, high = (1.0, 1.0, 1.0) if label == baseline else ratio(series.samples[baseline], samples)
+        times: dict[str, Any] = dict(zip(("q1", "median", "q3"), quartiles(samples), strict=True))
+        against = (1.0, 1.0, 1.0) if label == baseline else ratio(series.samples[baseline], samples)
+        speedups: dict[str, Any] = dict(zip(("speedup", "speedup_low", "speedup_high"), against, strict=True))
         cost = self.op.cost_at(dtype.itemsize, size)
         return Row(
             **machine.columns(function, size, dtype),
             direction=series.direction,
-            median=median,
-            q1=q1,
-            q3=q3,
+            **times,
             samples=len(samples),
             calls=series.calls[label],
-            speedup=speedup,
-            speedup_low=low,
-            speedup_high=high,
-            **_rates(cost, series.direction, median, peak) if cost and peak else {},
+            **speedups,
+            **_rates(cost, series.direction, times["median"], peak) if cost and peak else {},
             flags=function.build.flags if function.build else (),
             compiler=function.build.compiler if function.build else "",
             others=self.plan.others,

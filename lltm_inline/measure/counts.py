@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
@@ -19,16 +20,14 @@ import torch
 from ..autopsy.symbolize import lines_of
 from ..base.device import DEVICES
 from ..base.progress import say, showing
-from ..checking.postmortem import run_or_raise
-from ..checking.report import OUTPUT_LINES
+from ..checking.postmortem import carried_out
 from ..compiling.toolchain import branches_untold, find_toolchain
 from ..errors import ToolchainError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, registry
 from ..run.built import Built
 from ..run.cases.case import size_text
-from ..run.compare import dtype_name
-from ..run.executor import Task, echo, prepare
+from ..run.executor import Task, prepare
 from ..run.function import Function, as_tuple
 from ..run.library import load_all
 from ..run.setting import CountOptions, Setting, choose_baseline, choose_kernels, choose_sizes, require_timing, takes
@@ -38,6 +37,7 @@ from ..workers import steps
 from ..workers.limits import Limits
 from .audit import Auditor
 from .inputs import Ring
+from .machine import subject
 
 #: The one device that counts.
 _DEVICE = next(name for name, device in DEVICES.items() if device.count_flags)
@@ -111,13 +111,7 @@ def counts(
     with showing(f"counts of {op.name}", setting.progress, len(chosen) * (1 + len(cases))) as show:
         with noting(chosen):
             built = prepare(chosen, replace(setting, progress=show))
-        result = run_or_raise(
-            Counting(built, cases, dtype),
-            setting,
-            lambda event: show(*event.values) if event.kind == "progress" else None,
-        )
-        echo(result.output, OUTPUT_LINES)
-        return Counts(result.value, against)
+        return Counts(carried_out(Counting(built, cases, dtype), setting, show), against)
 
 
 def can_count(kernel: Kernel) -> bool:
@@ -164,18 +158,8 @@ class Counting(Task):
             with steps.step("backward", label, lambda: (where, ring.describe())):
                 torch.autograd.grad([results[i] for i in ring.differentiable], one.wanted, one.grads, allow_unused=True)
             found["backward"] = counter.take()
-        columns: dict[str, Any] = {
-            "kernel": label,
-            "op": function.op.name,
-            "size": function.op.named(size),
-            "dtype": dtype_name(self.dtype),
-            "device": function.device,
-        }
-        return [
-            CountsRow(**columns, direction=direction, **row)
-            for direction, launches in found.items()
-            for row in counter.rows(launches)
-        ]
+        columns, rows = subject(function, size, self.dtype), {how: counter.rows(found[how]) for how in found}
+        return [CountsRow(**columns, direction=how, **row) for how, each in rows.items() for row in each]
 
 
 class _Counter:
@@ -196,26 +180,18 @@ class _Counter:
         """Make the columns of rows: one for each launch, its barriers, and each line that does something to an array."""
         lines = lines_of((at for launch in launches for site in launch["sites"] for at in site["calls"]), self.path)
         if not lines and any(launch["sites"] for launch in launches):
-            raise ToolchainError(
-                "counts name lines, for which addr2line (of binutils) or llvm-symbolizer must work here"
-            )
+            need = "addr2line (of binutils) or llvm-symbolizer"
+            raise ToolchainError(f"counts name lines, for which {need} must work here")
         texts = (self.name, f"{self.name} (cuda)")
         rows = []
         for number, launch in enumerate(launches, 1):
-            here = {
-                "launch": number,
-                "function": launch["kernel"],
-                **{name: tuple(launch[name]) for name in ("grid", "block")},
-            }
+            grid, block = tuple(launch["grid"]), tuple(launch["block"])
+            here = {"launch": number, "function": launch["kernel"], "grid": grid, "block": block}
             none = {"array": "", "width": 0, "transactions": 0, "least": 0}
-            blocks, threads = (_product(launch[name]) for name in ("grid", "block"))
-            rows.append(
-                here
-                | none
-                | {"what": "launch", "line": launch["line"], "requests": blocks, "accesses": blocks * threads}
-            )
-            if met := launch["barriers"]:
-                rows.append(here | none | {"what": "barrier", "line": 0, "requests": met, "accesses": met * threads})
+            started = ("launch", launch["line"], math.prod(grid)), ("barrier", 0, launch["barriers"])
+            for what, line, count in started[: 1 + bool(launch["barriers"])]:
+                accesses = count * math.prod(block)
+                rows.append(here | none | {"what": what, "line": line, "requests": count, "accesses": accesses})
             for site in launch["sites"]:
                 own = [place.line for at in site["calls"] if (place := lines.get(at)) and place.file in texts]
                 if not own and site["what"] == "divergent branch":
@@ -223,11 +199,6 @@ class _Counter:
                 at = {"line": own[-1] if own else 0, "requests": site.pop("times"), "calls": None}
                 rows.append(here | site | at)
         return _merged(rows)
-
-
-def _product(sizes: Sequence[int]) -> int:
-    x, y, z = sizes
-    return x * y * z
 
 
 def _merged(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from ..base.arguments import shown
+from ..base.arguments import require
 from ..base.device import DEVICES
 from ..errors import InputError
 from ..model.op import of_dtype
@@ -96,7 +96,9 @@ class Ring:
         """
         with torch.no_grad():
             while len(self._sets) < count:
-                self._sets.append(self._new_set())
+                inputs = tuple(each(item, torch.clone) for item in self._pool[0])
+                wanted = tuple(inputs[index].requires_grad_() for index in self._where)
+                self._sets.append(InputSet(inputs, wanted, tuple(map(torch.clone, self._grads[0]))))
             for number, one in enumerate(self._sets[:count]):
                 source = (number + self._scale.randrange(_POOL)) % _POOL
                 for target, origin in zip(one.inputs, self._pool[source], strict=True):
@@ -108,11 +110,6 @@ class Ring:
     def describe(self) -> list[str]:
         """Describe the inputs: `weights (384, 160) float32`."""
         return steps.describe(self._op, self._pool[0])
-
-    def _new_set(self) -> InputSet:
-        inputs = tuple(each(item, torch.clone) for item in self._pool[0])
-        wanted = tuple(inputs[index].requires_grad_() for index in self._where)
-        return InputSet(inputs, wanted, tuple(grad.clone() for grad in self._grads[0]))
 
     def _renew(self, target: Any, origin: Any) -> None:
         if differentiable(target):
@@ -153,10 +150,8 @@ def layer_sizes(op: Op, size: Sequence[int], depth: int) -> list[tuple[int, ...]
         >>> layer_sizes(registry.ops["lltm"], (16, 32, 128), 3)
         [(16, 32, 128), (16, 128, 128), (16, 128, 128)]
     """
-    if not isinstance(depth, int) or isinstance(depth, bool) or not 1 <= depth <= MOST_LAYERS:
-        raise InputError(
-            f"depth={shown(depth)}, want the number of layers: an integer of at least 1, and at most {MOST_LAYERS}"
-        )
+    want = f"the number of layers: an integer of at least 1, and at most {MOST_LAYERS}"
+    require(type(depth) is int and 1 <= depth <= MOST_LAYERS, "depth", depth, want)
     op.named(size)
     sizes = [tuple(size)]
     while len(sizes) < depth:
@@ -165,16 +160,12 @@ def layer_sizes(op: Op, size: Sequence[int], depth: int) -> list[tuple[int, ...]
 
 
 def _next_size(op: Op, size: Sequence[int], layer: int) -> tuple[int, ...]:
-    before, first = op.named(size), op.signature.inputs[0]
+    before, first, stacked = op.named(size), op.signature.inputs[0], f"op {op.name!r} cannot be stacked"
     output = next((output.name for output in op.signature.outputs[:1] if output.is_tensor), "")
     if not output or op.shape_of[output].untold or op.shape_of[output].numbers:
-        raise InputError(
-            f"op {op.name!r} cannot be stacked: no tensor whose shape follows from the size is its first output"
-        )
+        raise InputError(f"{stacked}: no tensor whose shape follows from the size is its first output")
     if first.type != "Tensor":
-        raise InputError(
-            f"op {op.name!r} cannot be stacked: its first input {first.name} is a {first.type}, want a Tensor"
-        )
+        raise InputError(f"{stacked}: its first input {first.name} is a {first.type}, want a Tensor")
     want, got = op.shape_of[first.name], op.shape_of[output]
     shape = got(before)
     after = dict(before)
@@ -183,15 +174,11 @@ def _next_size(op: Op, size: Sequence[int], layer: int) -> tuple[int, ...]:
         after.update((dim.letter, extent) for dim, extent in zip(want.dims, shape, strict=True) if dim.letter)
         fits = want(after) == shape  # a letter may stand twice, or in a sum
     if not fits:
-        raise InputError(
-            f"op {op.name!r} cannot be stacked: layer {layer} would get {output} {got} = {shape} as its {first.name} {want}"
-        )
+        raise InputError(f"{stacked}: layer {layer} would get {output} {got} = {shape} as its {first.name} {want}")
     following = tuple(after[letter] for letter in op.letters)
     if not op.allows(following):
-        where = ", ".join(f"{letter}={number}" for letter, number in after.items())
-        raise InputError(
-            f"op {op.name!r}: at layer {layer} ({where}) a tensor would have a negative extent; take fewer layers"
-        )
+        where = f"op {op.name!r}: at layer {layer} ({', '.join(f'{name}={extent}' for name, extent in after.items())})"
+        raise InputError(f"{where} a tensor would have a negative extent; take fewer layers")
     return following
 
 
@@ -229,9 +216,13 @@ class Stack:
             pairs = list(zip(op.signature.inputs, inputs, strict=True))
             self.wanted += [item.requires_grad_() for argument, item in pairs[bool(number) :] if argument.name in names]
             self.layers.append(tuple(inputs) if number == 0 else (None, *inputs[1:]))
-        if depth > 1:
-            _same_dtype(op, self.layers[0])
         with torch.no_grad():
+            first = self.layers[0][0]
+            if depth > 1 and (fed := op.run_reference(*self.layers[0])[0]).dtype != first.dtype:
+                output, argument = op.signature.outputs[0].name, op.signature.inputs[0].name
+                raise InputError(
+                    f"op {op.name!r} cannot be stacked: {output} is {dtype_name(fed.dtype)}, {argument} is {dtype_name(first.dtype)}"
+                )
             outputs = self.outputs(op.run_reference)
             self.differentiable = [index for index, output in enumerate(outputs) if differentiable(output)]
             self.gradients = [torch.randn_like(outputs[index]) for index in self.differentiable]
@@ -251,13 +242,3 @@ class Stack:
             return ()
         chosen = [outputs[index] for index in self.differentiable]
         return torch.autograd.grad(chosen, self.wanted, self.gradients, allow_unused=True)
-
-
-def _same_dtype(op: Op, inputs: Sequence[Any]) -> None:
-    with torch.no_grad():
-        output = op.run_reference(*inputs)[0]
-    if output.dtype != inputs[0].dtype:
-        found, want = (str(item.dtype).removeprefix("torch.") for item in (output, inputs[0]))
-        raise InputError(
-            f"op {op.name!r} cannot be stacked: {op.signature.outputs[0].name} is {found}, {op.signature.inputs[0].name} is {want}"
-        )

@@ -18,7 +18,6 @@ from typing import Any
 import psutil
 import torch
 
-from ..base.arguments import plural
 from ..base.device import DEVICES
 from ..run.compare import dtype_name
 from ..run.function import Function
@@ -41,9 +40,6 @@ class Machine:
     cpu: str
     threads: int
     torch: str
-
-    def __str__(self) -> str:
-        return f"{self.cpu}, {plural(self.threads, 'thread')}, torch {self.torch}"
 
 
 @dataclass(frozen=True)
@@ -68,19 +64,15 @@ def machine(device: str = "cpu") -> Machine:
     return Machine(name, torch.get_num_threads(), str(torch.__version__))
 
 
+def subject(function: Function, size: Sequence[int], dtype: torch.dtype) -> dict[str, Any]:
+    """Return what every row of a table says: which kernel at which size."""
+    named = {"kernel": function.kernel.label, "op": function.op.name, "size": function.op.named(size)}
+    return {**named, "dtype": dtype_name(dtype), "device": function.device}
+
+
 def columns(function: Function, size: Sequence[int], dtype: torch.dtype) -> dict[str, Any]:
-    """Return what every row of a table says: which kernel at which size, and on what machine."""
-    here = machine(function.device)
-    return {
-        "kernel": function.kernel.label,
-        "op": function.op.name,
-        "size": function.op.named(size),
-        "dtype": dtype_name(dtype),
-        "device": function.device,
-        "threads": here.threads,
-        "torch": here.torch,
-        "cpu": here.cpu,
-    }
+    """Return this, and on what machine, which decides what is measured."""
+    return subject(function, size, dtype) | vars(machine(function.device))
 
 
 @cache

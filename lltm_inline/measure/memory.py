@@ -12,7 +12,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Unpack
 
 import torch
@@ -20,15 +19,14 @@ import torch
 from ..base.device import DEVICES
 from ..base.progress import Progress, say, showing
 from ..checking.check import require_right
-from ..checking.postmortem import run_or_raise
-from ..checking.report import OUTPUT_LINES
+from ..checking.postmortem import carried_out
 from ..compiling.compiler import Build
 from ..errors import CheckError
 from ..model.outcomes import noting
-from ..model.registry import Kernel, Op, registry
+from ..model.registry import Kernel, registry
 from ..run.built import build_helper
 from ..run.cases.case import size_text
-from ..run.executor import Task, echo, prepare
+from ..run.executor import Task, prepare
 from ..run.function import Function
 from ..run.library import load_all, load_helper
 from ..run.setting import Options, Setting, choose_baseline, choose_kernels, choose_sizes, require_timing, takes
@@ -108,13 +106,7 @@ def memory(
         meter = None if DEVICES[setting.device].needs_gpu else build_helper("meter", setting.compiler, show)
         if check:
             require_right(chosen, setting, show, done="measured")
-        result = run_or_raise(
-            Measurement(built, cases, dtype, depth, meter),
-            setting,
-            lambda event: show(*event.values) if event.kind == "progress" else None,
-        )
-        echo(result.output, OUTPUT_LINES)
-        return Memory(result.value, against)
+        return Memory(carried_out(Measurement(built, cases, dtype, depth, meter), setting, show), against)
 
 
 @dataclass(frozen=True)
@@ -131,41 +123,23 @@ class Measurement(Task):
         functions = load_all(self.built)
         rows = []
         for size in self.sizes:
-            place = _Place(functions[0].op, size, self.depth, self.dtype, functions[0].device, self.meter)
-            stack = place.prepare(functions)
+            where = size_text(functions[0].op, size) + (f", {self.depth} layers" if self.depth > 1 else "")
+            stack = self._stack(functions, size, where)
             for function in functions:
-                label = function.kernel.label
-                say(f"measuring {label} at {place.where}")
-                rows.append(place.measure(function, stack))
-                say(f"measured {label} at {place.where}", 1)
+                say(f"measuring {function.kernel.label} at {where}")
+                rows.append(self._row(function, stack, size, where))
+                say(f"measured {function.kernel.label} at {where}", 1)
         return tuple(rows)
 
-
-@dataclass(frozen=True)
-class _Place:
-    """One size at which kernels are measured."""
-
-    op: Op
-    size: tuple[int, ...]
-    depth: int
-    dtype: torch.dtype
-    device: str
-    meter: Build | None
-
-    @property
-    def where(self) -> str:
-        """The size in words."""
-        return size_text(self.op, self.size) + (f", {self.depth} layers" if self.depth > 1 else "")
-
-    def prepare(self, functions: Sequence[Function]) -> Stack:
+    def _stack(self, functions: Sequence[Function], size: tuple[int, ...], where: str) -> Stack:
         """Compare every kernel with the reference, and make what the measurement needs."""
-        ring = Ring(self.op, self.size, dtype=self.dtype, device=self.device)
-        auditor = Auditor(self.op, ring, self.where, gradients=True, done="measured")
+        op, device = functions[0].op, functions[0].device
+        auditor = Auditor(op, Ring(op, size, dtype=self.dtype, device=device), where, gradients=True, done="measured")
         for function in functions:
             auditor.before(function.kernel.label, function, times=1)
-        return Stack(self.op, self.size, self.depth, dtype=self.dtype, device=self.device)
+        return Stack(op, size, self.depth, dtype=self.dtype, device=device)
 
-    def measure(self, function: Function, stack: Stack) -> MemoryRow:
+    def _row(self, function: Function, stack: Stack, size: tuple[int, ...], where: str) -> MemoryRow:
         """Run forward and backward once for warming up, then once under the meter.
 
         Raises:
@@ -173,9 +147,9 @@ class _Place:
         """
         label = function.kernel.label
         try:
-            with steps.step("benchmark", label, lambda: (self.where, ())):
+            with steps.step("benchmark", label, lambda: (where, ())):
                 stack.backward(stack.outputs(function))
-                with no_collection(), Meter(self.device, self.meter) as meter:
+                with no_collection(), Meter(function.device, self.meter) as meter:
                     outputs = stack.outputs(function)
                     held, own = meter.now, _bytes_of(outputs, stack)
                     gradients = stack.backward(outputs)
@@ -183,16 +157,15 @@ class _Place:
                     del outputs, gradients
                     left = meter.now
         except Exception as error:
-            raise CheckError(f"'{label}' failed at {self.where}: {error}\nIt was not measured.") from error
-        columns = machine.columns(function, self.size, self.dtype)
+            raise CheckError(f"'{label}' failed at {where}: {error}\nIt was not measured.") from error
+        columns = machine.columns(function, size, self.dtype)
         return MemoryRow(**columns, depth=self.depth, held=held, outputs=own, peak=peak, left=left)
 
 
 def _bytes_of(outputs: Sequence[torch.Tensor], stack: Stack) -> int:
     """Count the memory of the outputs, each block once, and none that is an input's."""
-    given = {
-        item.untyped_storage().data_ptr() for layer in stack.layers for item in layer if isinstance(item, torch.Tensor)
-    }
+    tensors = (item for layer in stack.layers for item in layer if isinstance(item, torch.Tensor))
+    given = {item.untyped_storage().data_ptr() for item in tensors}
     blocks = {output.untyped_storage().data_ptr(): output.untyped_storage().nbytes() for output in outputs}
     return sum(size for block, size in blocks.items() if block not in given)
 
@@ -235,9 +208,7 @@ class Meter:
             self._before, self._handle = torch.cuda.memory_allocated(self._device), 1
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._read()
         if self._library is not None:
             self._library.meter_stop(self._handle)

@@ -12,13 +12,14 @@ What is done, and why:
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import torch
 
-from ..base.arguments import boolean, did_you_mean, mapping, number, one_of, refusal, shown
+from ..base.arguments import boolean, did_you_mean, mapping, number, one_of, require, shown
 from ..base.progress import Show, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
@@ -93,7 +94,10 @@ def sweep(
     at = choose_sizes(op, None if size is None else [size])[0]
     possible = possible_directions(op, wanted, at, dtype, setting.device)
     plan = Plan((at,), base.label, possible[-1:], dtype, seconds, rounds)
-    kernels = _kernels_of(base, values)
+    tried = [dict(zip(values, combination, strict=True)) for combination in itertools.product(*values.values())]
+    for chosen in tried:  # what is looked at here does not count as a revision yet: one of them may be no param
+        replace(base, params={**base.params, **chosen})
+    kernels = [base.replace(params=chosen) for chosen in tried]
     total = 1 + len(kernels) + _TICKS + _CONFIRM_TICKS
     with showing(f"sweep of {base.label}", setting.progress, total) as show, registry.no_notes():
         setting = replace(setting, progress=False)
@@ -102,9 +106,8 @@ def sweep(
             show(f"comparing {one.kernel.label} with the reference", 1)
             try:
                 if check:
-                    require_right(
-                        [one.kernel], setting, lambda text, more=0: None, forward=plan.directions == ("forward",)
-                    )
+                    forward = plan.directions == ("forward",)
+                    require_right([one.kernel], setting, lambda text, more=0: None, forward=forward)
                 run_or_raise(Comparison((one,), plan), setting)
             except (CheckError, CrashError) as error:
                 if one.kernel.label == base.label:
@@ -115,10 +118,8 @@ def sweep(
         first = _time(timed, plan, setting, show, _TICKS, watch)
         confirmed = _confirm(first, timed, plan, setting, show)
     rows = {row.kernel: row for row in first.rows}
-    points = tuple(
-        Point(dict(zip(values, combination, strict=True)), one.label, rows.get(one.label), problems.get(one.label, ""))
-        for combination, one in zip(itertools.product(*values.values()), kernels, strict=True)
-    )
+    told = zip(tried, kernels, strict=True)
+    points = tuple(Point(chosen, one.label, rows.get(one.label), problems.get(one.label, "")) for chosen, one in told)
     return Sweep(base.label, dict(base.params), values, points, rows[base.label], confirmed)
 
 
@@ -129,36 +130,19 @@ def _values_of(kernel: Kernel, params: Any) -> dict[str, tuple[int | float, ...]
         InputError: a param that the kernel does not have, values that are no numbers, or too many of them.
     """
     given = mapping("params", params, "a dict of lists of numbers by name, {'UNROLL': [1, 2, 4]}")
-    has = f"it has {', '.join(kernel.params)}" if kernel.params else "it has none"
-    for name in given:
-        if name not in kernel.params:
-            hint = did_you_mean(name, kernel.params)
-            raise InputError(f"kernel {kernel.label!r} has no param {shown(name)}.{hint} I{has[1:]}")
-    if not 1 <= len(given) <= 2:
-        raise refusal("params", params, f"one or two of the params of {kernel.label!r} ({has})")
+    has = f"it has {', '.join(kernel.params) or 'none'}"
+    if unknown := [name for name in given if name not in kernel.params]:
+        hint = did_you_mean(unknown[0], kernel.params)
+        raise InputError(f"kernel {kernel.label!r} has no param {shown(unknown[0])}.{hint} I{has[1:]}")
+    require(1 <= len(given) <= 2, "params", params, f"one or two of the params of {kernel.label!r} ({has})")
     values = {}
     for name, tried in given.items():
-        if not isinstance(tried, list | tuple | range) or not tried:
-            raise refusal(f"params[{name!r}]", tried, "a list of numbers")
-        values[name] = tuple(
-            dict.fromkeys(number(f"params[{name!r}]: one", value) for value in tried[: MOST_POINTS + 1])
-        )
-    count = len(list(itertools.product(*values.values())))
-    if count > MOST_POINTS:
+        require(isinstance(tried, list | tuple | range) and tried, f"params[{name!r}]", tried, "a list of numbers")
+        found = [number(f"params[{name!r}]: one", value) for value in tried[: MOST_POINTS + 1]]
+        values[name] = tuple(dict.fromkeys(found))
+    if math.prod(map(len, values.values())) > MOST_POINTS:
         raise InputError(f"params makes more than {MOST_POINTS} points: try fewer values, then others near the best")
     return values
-
-
-def _kernels_of(base: Kernel, values: Mapping[str, Sequence[int | float]]) -> list[Kernel]:
-    """Make a revision for each combination; none if one of them cannot be a param.
-
-    Raises:
-        DefinitionError: one of them cannot.
-    """
-    chosen = [dict(zip(values, combination, strict=True)) for combination in itertools.product(*values.values())]
-    for params in chosen:  # what is looked at here does not count as a revision yet
-        replace(base, params={**base.params, **params})
-    return [base.replace(params=params) for params in chosen]
 
 
 def _build(

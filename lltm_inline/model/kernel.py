@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -194,12 +194,14 @@ class Kernel(Shown):
             raise DefinitionError(f"replace() cannot change {', '.join(sorted(unknown))} of kernel {self.label!r}")
         for name in ("params", "slots"):
             if name in changes:
-                given = mapping(
-                    name, changes[name], _TABLES[name], where=f"kernel {self.label!r}", error=DefinitionError
-                )
-                changes[name] = {**getattr(self, name), **given}
+                how: dict[str, Any] = {"where": f"kernel {self.label!r}", "error": DefinitionError}
+                changes[name] = {**getattr(self, name), **mapping(name, changes[name], _TABLES[name], **how)}
         made = replace(self, **changes)
-        _refuse_idle(made, set(made.params) - set(self.params))
+        # Those that it has may become idle: an edit takes a use out.
+        texts = "\n".join((*made.sources.values(), *made.slots.values()))
+        if idle := [name for name in sorted({*made.params} - {*self.params}) if not re.search(rf"\b{name}\b", texts)]:
+            known = offer(idle[0], sorted(self.params), "Params")
+            raise DefinitionError(f"kernel {made.label!r}: its texts use no param {idle[0]!r}.{known}")
         return revise(self, made)
 
     def __str__(self) -> str:
@@ -213,23 +215,8 @@ class Kernel(Shown):
         return "\n".join([*blocks, *filter(None, [self.doc.strip()])])
 
     def __repr__(self) -> str:
-        what = (
-            "Python"
-            if self.python is not None
-            else f"{sum(text.count(chr(10)) for text in self.sources.values())} lines"
-        )
-        return f"<Kernel {self.label}: {what}>"
-
-
-def _refuse_idle(kernel: Kernel, new: set[str]) -> None:
-    """Refuse params that come to a kernel and change nothing. Those that it has may become idle: an edit takes a use out."""
-    texts = "\n".join((*kernel.sources.values(), *kernel.slots.values()))
-    for name in sorted(new):
-        if not re.search(rf"\b{name}\b", texts):
-            known = set(kernel.params) - new
-            raise DefinitionError(
-                f"kernel {kernel.label!r}: its texts use no param {name!r}.{offer(name, sorted(known), 'Params')}"
-            )
+        lines = sum(text.count("\n") for text in self.sources.values())
+        return f"<Kernel {self.label}: {f'{lines} lines' if self.python is None else 'Python'}>"
 
 
 def _fields_of_files(name: str, cpp: Any, cuda: Any, binding: Any, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -284,67 +271,51 @@ def _check_types(kernel: Kernel) -> None:
 def _validate(kernel: Kernel) -> None:
     name = kernel.name
     if not _NAME.match(name):
-        raise DefinitionError(
-            f"kernel name {shown(name)} is not 'op/variant' in lower-case identifiers, like 'lltm/fused'"
-        )
+        want = "'op/variant' in lower-case identifiers, like 'lltm/fused'"
+        raise DefinitionError(f"kernel name {shown(name)} is not {want}")
     if (kernel.python is None) == (not (kernel.cpp or kernel.cuda)):
         raise DefinitionError(f"kernel {name!r} needs a source text (cpp= or cuda=), or python=, and not both")
+    if complaint := next(_complaints(kernel), ""):
+        raise DefinitionError(f"kernel {name!r}: {complaint}")
+
+
+def _complaints(kernel: Kernel) -> Iterator[str]:
+    """Yield what is wrong, as ends of sentences: also what would come out in the C++ text, or at the compiler, as something else."""
     if kernel.api not in ("aten", "stable"):
-        raise DefinitionError(f"kernel {name!r}: api={shown(kernel.api)}, want 'aten' or 'stable'")
+        yield f"api={shown(kernel.api)}, want 'aten' or 'stable'"
     if not kernel.binding.strip():
-        raise DefinitionError(f"kernel {name!r}: binding is empty, want 'torch_library', 'pybind11' or a text")
+        yield "binding is empty, want 'torch_library', 'pybind11' or a text"
     if kernel.double_backward and kernel.api == "stable":
-        raise DefinitionError(
-            f"kernel {name!r}: double_backward needs api='aten': autograd does not see the stable ABI's calls"
-        )
+        yield "double_backward needs api='aten': autograd does not see the stable ABI's calls"
     if kernel.binding == "pybind11" and kernel.api == "stable":
-        raise DefinitionError(f"kernel {name!r}: pybind11 needs ATen headers, so it cannot bind a stable kernel")
-    _validate_values(kernel)
-
-
-def _validate_values(kernel: Kernel) -> None:
-    """Refuse what would come out in the C++ text, or at the compiler, as something else than it says."""
-    name = kernel.name
+        yield "pybind11 needs ATen headers, so it cannot bind a stable kernel"
     for kind in ("cpp", "cuda", "binding"):
-        _check_letters(kernel, kind, getattr(kernel, kind))
+        yield from _complaints_of_letters(kind, getattr(kernel, kind))
     for key, value in kernel.params.items():
-        complaint = _complaint_of_param(key, value)
-        if complaint:
-            raise DefinitionError(f"kernel {name!r}: param {complaint}")
+        if complaint := _complaint_of_param(key, value):
+            yield f"param {complaint}"
     for key, slot in kernel.slots.items():
         if not _IDENTIFIER.match(key) or not isinstance(slot, str):
-            raise DefinitionError(
-                f"kernel {name!r}: slot {shown(key)} must be an identifier with a string as its value"
-            )
-        _check_letters(kernel, f"slot {key}", slot)
+            yield f"slot {shown(key)} must be an identifier with a string as its value"
+        yield from _complaints_of_letters(f"slot {key}", slot)
     for option in kernel.flags:
-        complaint = complaint_of_flag(option)
-        if complaint:
-            raise DefinitionError(f"kernel {name!r}: flag {shown(option)} {complaint}")
-    if len(kernel.functions) not in (1, 2) or not all(map(_is_function, kernel.functions)):
-        raise refusal(
-            "functions",
-            kernel.functions,
-            "the name of a C++ function, or its name and that of the one for its gradients",
-            where=f"kernel {name!r}",
-            error=DefinitionError,
-        )
+        if complaint := complaint_of_flag(option):
+            yield f"flag {shown(option)} {complaint}"
+    names = kernel.functions
+    if len(names) not in (1, 2) or any(not _IDENTIFIER.match(one) or is_reserved(one) for one in names):
+        want = "the name of a C++ function, or its name and that of the one for its gradients"
+        yield str(refusal("functions", names, want))
     for saved in kernel.saves:
         if not _IDENTIFIER.match(saved):
-            raise DefinitionError(f"kernel {name!r}: saves {shown(saved)}, want names of inputs and outputs")
+            yield f"saves {shown(saved)}, want names of inputs and outputs"
 
 
-def _is_function(name: str) -> bool:
-    return bool(_IDENTIFIER.match(name)) and not is_reserved(name)
-
-
-def _check_letters(kernel: Kernel, what: str, source: str) -> None:
-    """Refuse what no file of source text can hold."""
+def _complaints_of_letters(what: str, source: str) -> Iterator[str]:
+    """Yield what no file of source text can hold."""
     if "\0" in source:
-        raise DefinitionError(f"kernel {kernel.name!r}: {what} holds a NUL character")
-    half = re.search("[\ud800-\udfff]", source)
-    if half:
-        raise DefinitionError(f"kernel {kernel.name!r}: {what} holds {half[0]!a}, half a character of UTF-16")
+        yield f"{what} holds a NUL character"
+    if half := re.search("[\ud800-\udfff]", source):
+        yield f"{what} holds {half[0]!a}, half a character of UTF-16"
 
 
 def _complaint_of_param(name: str, number: object) -> str:
@@ -371,9 +342,8 @@ def _edit_message(kernel: Kernel, old: str, places: list[tuple[str, int]]) -> st
     if places:
         where = ", ".join(f"{kind} line {line}" for kind, line in places[:20]) + ", ..." * (len(places) > 20)
         return f"{shown(old, 200)} occurs {len(places)} times in kernel {kernel.label!r} ({where}), want exactly 1: give more of the line"
-    lines = {
-        line.strip(): (kind, n) for kind, text in kernel.sources.items() for n, line in enumerate(text.split("\n"), 1)
-    }
+    texts = [(kind, text.split("\n")) for kind, text in kernel.sources.items()]
+    lines = {line.strip(): (kind, n) for kind, text in texts for n, line in enumerate(text, 1)}
     # Comparing takes time with the square of the length, and only a text of a line or two is near to a line.
     near = difflib.get_close_matches(old.strip(), lines, n=1, cutoff=0.3) if len(old) < 500 else []
     hint = f" Nearest, {lines[near[0]][0]} line {lines[near[0]][1]}: {near[0]!r}" if near else ""

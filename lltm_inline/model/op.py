@@ -18,7 +18,7 @@ from ..base.arguments import (
     mapping,
     number,
     plural,
-    refusal,
+    require,
     shown,
     string,
     strings,
@@ -34,8 +34,7 @@ _ANY_SIZE = 7
 #: How many tensors a list gets that is drawn.
 MEMBERS = 3
 _TYPE = r"[A-Za-z]+(?:\([a-z]!\))?(?:\[\w*\])?\??"
-_ARGUMENT = re.compile(rf"({_TYPE})\s+([A-Za-z](?:\w*[A-Za-z0-9])?)(?:\s*=\s*(\S.*))?\Z", re.ASCII)
-_RESULT = re.compile(rf"({_TYPE})(?:\s+([A-Za-z](?:\w*[A-Za-z0-9])?))?\Z", re.ASCII)
+_ARGUMENT = re.compile(rf"({_TYPE})(?:\s+([A-Za-z](?:\w*[A-Za-z0-9])?)(?:\s*=\s*(\S.*))?)?\Z", re.ASCII)
 _TENSOR = re.compile(r"Tensor(?:\(([a-z]!)\))?(?:\[(\w+)\](\??)|(\??)|(\[\]))\Z")
 _SCHEMA = re.compile(r"(?:[A-Za-z]\w*)?\((.*)\)\s*->\s*(?:\((.*)\)|(\S.*))\Z", re.DOTALL)
 _INTEGER = r"[+-]?(?:0|[1-9]\d{0,17})"
@@ -126,8 +125,10 @@ class Schema:
         match = _SCHEMA.match(text.strip()) if isinstance(text, str) else None
         if match is None:
             raise DefinitionError(f"{what} does not read as '(Tensor x, float c) -> Tensor y'")
-        inputs = cls._arguments(match[1], what)
-        outputs = cls._outputs(match[2] if match[2] is not None else match[3], what)
+        inputs = tuple(cls._argument(part, what) for part in _parts(match[1]))
+        results = _parts(match[2] if match[2] is not None else match[3])
+        numbers = map(str, range(len(results))) if len(results) > 1 else [""]
+        outputs = tuple(cls._result(part, number, what) for part, number in zip(results, numbers, strict=False))
         names = [argument.name for argument in inputs + outputs]
         if len(set(names)) < len(names):
             raise DefinitionError(f"{what} uses a name twice")
@@ -147,35 +148,24 @@ class Schema:
         return made
 
     @classmethod
-    def _arguments(cls, text: str, schema: str) -> tuple[Argument, ...]:
-        arguments = []
-        for part in _parts(text):
-            match = _ARGUMENT.match(part)
-            if match is None:
-                if part == "*":
-                    raise DefinitionError(f"{schema}: leave out '*': arguments are given by position or by name")
-                raise DefinitionError(f"{schema}: {shown(part)} is not a type ({_KINDS}) and a name")
-            arguments.append(cls._argument(match[1], match[2], match[3], schema))
-        return tuple(arguments)
+    def _argument(cls, part: str, schema: str) -> Argument:
+        match = _ARGUMENT.match(part)
+        if part == "*":
+            raise DefinitionError(f"{schema}: leave out '*': arguments are given by position or by name")
+        if match is None or not match[2]:
+            raise DefinitionError(f"{schema}: {shown(part)} is not a type ({_KINDS}) and a name")
+        return cls._made(match[1], match[2], match[3], schema)
 
     @classmethod
-    def _outputs(cls, text: str, schema: str) -> tuple[Argument, ...]:
-        parts = _parts(text)
-        outputs = []
-        for place, part in enumerate(parts):
-            match = _RESULT.match(part)
-            output = match and cls._argument(
-                match[1], match[2] or f"output{place if len(parts) > 1 else ''}", None, schema
-            )
-            if not output or output.type not in RESULTS:
-                raise DefinitionError(
-                    f"{schema}: {shown(part)} is no result. An op returns {', '.join(RESULTS)}, or ()"
-                )
-            outputs.append(output)
-        return tuple(outputs)
+    def _result(cls, part: str, number: str, schema: str) -> Argument:
+        match = _ARGUMENT.match(part)
+        output = match and not match[3] and cls._made(match[1], match[2] or f"output{number}", None, schema)
+        if not output or output.type not in RESULTS:
+            raise DefinitionError(f"{schema}: {shown(part)} is no result. An op returns {', '.join(RESULTS)}, or ()")
+        return output
 
     @staticmethod
-    def _argument(type_: str, name: str, default: str | None, schema: str) -> Argument:
+    def _made(type_: str, name: str, default: str | None, schema: str) -> Argument:
         """Make an argument of its parts."""
         tensor = _TENSOR.match(type_)
         if tensor is None and type_ not in _PLAIN:
@@ -186,13 +176,12 @@ class Schema:
             raise DefinitionError(f"{schema}: {shown(default)} is no default of a {type_}")
         if tensor is None:
             return Argument(name, type_, default)
-        if tensor[5]:
-            return Argument(name, LIST, default, "", tensor[1] or "")
         if tensor[2] and tensor[2] not in DTYPES:
             raise DefinitionError(
                 f"{schema}: {shown(type_)} has no dtype of torch.{did_you_mean(tensor[2], DTYPES)} Dtypes: {', '.join(DTYPES)}"
             )
-        return Argument(name, f"Tensor{tensor[3] or tensor[4] or ''}", default, tensor[2] or "", tensor[1] or "")
+        kind = f"Tensor{tensor[3] or tensor[4] or tensor[5] or ''}"
+        return Argument(name, kind, default, tensor[2] or "", tensor[1] or "")
 
     @property
     def tensors(self) -> tuple[Argument, ...]:
@@ -326,17 +315,10 @@ class Op(Shown):
             raise DefinitionError(f"op name {shown(self.name)} is not a lower-case identifier like 'lltm'")
         self._check_types()
         signature = self.signature
-        tensors = {
-            argument.name
-            for argument in (*signature.inputs, *signature.outputs)
-            if argument.is_tensor or argument.is_list
-        }
-        same = {
-            output.name: argument.name
-            for output in signature.outputs
-            for argument in signature.changed
-            if output.alias == argument.alias
-        }
+        every = (*signature.inputs, *signature.outputs)
+        tensors = {argument.name for argument in every if argument.is_tensor or argument.is_list}
+        changed = {argument.alias: argument.name for argument in signature.changed}
+        same = {output.name: changed[output.alias] for output in signature.outputs if output.alias in changed}
         shapes = {name: self.shapes[given] for name, given in same.items() if given in self.shapes} | {**self.shapes}
         object.__setattr__(self, "shapes", FrozenDict(shapes))
         if set(self.shapes) != tensors:
@@ -379,34 +361,28 @@ class Op(Shown):
         for name, table in (("shapes", shapes), ("parts", parts), ("tolerances", limits)):
             object.__setattr__(self, name, FrozenDict(table))
         sizes = self.benchmark_sizes
-        if not isinstance(sizes, list | tuple):
-            raise refusal("benchmark_sizes", sizes, "a tuple of sizes, ((16, 32, 128),)", **where)
+        want = "a tuple of sizes, ((16, 32, 128),)"
+        require(isinstance(sizes, list | tuple), "benchmark_sizes", sizes, want, **where)
         sizes = tuple(tuple(size) if isinstance(size, list) else size for size in sizes)
         object.__setattr__(self, "benchmark_sizes", sizes)
-        if not isinstance(self.check_size, list | tuple):
-            raise refusal("check_size", self.check_size, "a tuple of integers, one for each letter", **where)
-        object.__setattr__(self, "check_size", tuple(self.check_size))
+        size = self.check_size
+        require(isinstance(size, list | tuple), "check_size", size, "a tuple of integers, one for each letter", **where)
+        object.__setattr__(self, "check_size", tuple(size))
         for name in ("parameters", "dtypes"):
             object.__setattr__(self, name, strings(name, getattr(self, name), **where))
         if not isinstance(self.differentiable, bool):
             object.__setattr__(self, "differentiable", strings("differentiable", self.differentiable, **where))
-        wrong = [dtype for dtype in self.dtypes if dtype not in DTYPES]
-        if wrong or not self.dtypes:
-            raise refusal("dtypes", self.dtypes, f"some of {', '.join(DTYPES)}", **where)
+        holds = self.dtypes and {*self.dtypes} <= {*DTYPES}
+        require(holds, "dtypes", self.dtypes, f"some of {', '.join(DTYPES)}", **where)
 
     def _check_gradients(self) -> None:
         """Refuse gradients of what cannot have one, and a common dtype that no tensor tells."""
         signature = self.signature
         for name in self.differentiable if not isinstance(self.differentiable, bool) else ():
             argument = next((argument for argument in signature.tensors if argument.name == name), None)
-            if argument is None or argument.alias or not self._is_real(argument):
-                why = (
-                    "is no tensor input"
-                    if argument is None
-                    else "is changed in place"
-                    if argument.alias
-                    else "holds no real numbers"
-                )
+            why = "is no tensor input" if argument is None else "is changed in place" * bool(argument.alias)
+            if argument is None or why or not self._is_real(argument):
+                why = why or "holds no real numbers"
                 raise DefinitionError(f"op {self.name!r}: differentiable names {name!r}, which {why}")
         if signature.changed and self.gradients:
             raise DefinitionError(
@@ -430,16 +406,14 @@ class Op(Shown):
 
     def _check_letters(self) -> None:
         """Every letter must follow from the inputs that are always there: bindings check all shapes against those."""
-        required = [self.shape_of[argument.name] for argument in self.required]
+        required, where = [self.shape_of[argument.name] for argument in self.required], f"op {self.name!r}:"
         if not required:
             raise DefinitionError(f"op {self.name!r} takes no Tensor")
         if any(shape.untold for shape in required):
             return
         fixed = [shape for shape in self.shape_of.values() if not shape.any_rank]
         if self.any_rank and any(ELEMENTS in shape.letters for shape in fixed):
-            raise DefinitionError(
-                f"op {self.name!r}: beside a shape '...', {ELEMENTS} is its number of elements and no extent"
-            )
+            raise DefinitionError(f"{where} beside a shape '...', {ELEMENTS} is its number of elements and no extent")
         known = letters_of(required)
         integers = [argument.name for argument in self.signature.inputs if argument.type == "int"]
         for name, shape in self.shape_of.items():
@@ -448,28 +422,18 @@ class Op(Shown):
                     f"op {self.name!r}: the shape of {name!r} follows from {others[0]}, which is neither a letter nor one of the "
                     f"op's integers ({', '.join(integers) or 'it has none'})"
                 )
-            self._try(name, shape)
+            try:
+                _ = shape.function and shape(dict.fromkeys((*shape.letters, *shape.numbers), _ANY_SIZE))
+            except Exception as error:  # it is somebody else's code
+                said = f"the shape of {name!r} cannot be told from letters: {type(error).__name__}: {error}"
+                raise DefinitionError(f"{where} {said}") from error
             unknown = [letter for letter in shape.letters if letter not in known]
             if unknown:
                 raise DefinitionError(
                     f"op {self.name!r}: shape {shape} of {name!r} has {', '.join(unknown)}, which no required input has as a whole extent"
                 )
         if self.any_rank and not self.any_rank_inputs:
-            raise DefinitionError(
-                f"op {self.name!r}: no input that is always there has the shape '...' of {self.any_rank[0]}"
-            )
-
-    def _try(self, name: str, shape: Shape) -> None:
-        """Call a shape that is a function once."""
-        if shape.function is None:
-            return
-        try:
-            shape(dict.fromkeys((*shape.letters, *shape.numbers), _ANY_SIZE))
-        except Exception as error:  # it is somebody else's code
-            said = f"{type(error).__name__}: {error}"
-            raise DefinitionError(
-                f"op {self.name!r}: the shape of {name!r} cannot be told from letters: {said}"
-            ) from error
+            raise DefinitionError(f"{where} no input that is always there has the shape '...' of {self.any_rank[0]}")
 
     def __str__(self) -> str:
         shapes = ", ".join(f"{name} {self.shape_text(name)}" for name in self.shapes)
@@ -509,14 +473,13 @@ class Op(Shown):
     @cached_property
     def shape_of(self) -> dict[str, Shape]:
         inputs = {argument.name for argument in self.signature.inputs}
-        return {name: self._shape(name, text, name not in inputs) for name, text in self.shapes.items()}
-
-    def _shape(self, name: str, text: Any, of_output: bool) -> Shape:
-        """Read one shape; an error names the tensor."""
-        try:
-            return Shape.parse(text, of_output=of_output or text == UNTOLD)
-        except DefinitionError as error:
-            raise DefinitionError(f"op {self.name!r}, shape of {name!r}: {error}") from None
+        found = {}
+        for name, text in self.shapes.items():
+            try:
+                found[name] = Shape.parse(text, of_output=name not in inputs or text == UNTOLD)
+            except DefinitionError as error:
+                raise DefinitionError(f"op {self.name!r}, shape of {name!r}: {error}") from None
+        return found
 
     def shape_text(self, name: str) -> str:
         """Return the shape of a tensor as it was written, `B F`; of a number, nothing."""
@@ -550,14 +513,8 @@ class Op(Shown):
     def untold(self) -> str:
         """What of the results nobody knows before a call, in words; empty where all of it is known."""
         named = ((output.name, self.shape_of.get(output.name)) for output in self.signature.outputs)
-        return next(
-            (
-                name if shape is None else f"the shape of {name}"
-                for name, shape in named
-                if shape is None or shape.untold
-            ),
-            "",
-        )
+        unknown = [(name, shape) for name, shape in named if shape is None or shape.untold]
+        return next((name if shape is None else f"the shape of {name}" for name, shape in unknown), "")
 
     def extents(self, size: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the shapes of all tensors at a size, those that follow from the size alone."""
@@ -599,7 +556,8 @@ class Op(Shown):
             raise
         except Exception as error:
             said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-            if isinstance(error, MemoryError | RuntimeError) and re.search("allocat|memory|size", str(error)):
+            is_full = any(word in str(error) for word in ("allocat", "memory", "size"))
+            if isinstance(error, MemoryError | RuntimeError) and is_full:
                 raise InputError(f"op {self.name!r}: no memory for inputs at {where}: {said}") from error
             raise DefinitionError(f"op {self.name!r}: inputs() failed at {where}: {said}") from error
         return self._checked_inputs(made, sizes, where)
@@ -632,26 +590,20 @@ class Op(Shown):
                 self._check_members(argument.name, value, sizes, f"{what} {argument.name}")
             if not argument.is_tensor or value is None:
                 continue
+            given = f"{what} {argument.name} of"
             if argument.dtype and str(value.dtype) != f"torch.{argument.dtype}":
-                raise DefinitionError(
-                    f"{what} {argument.name} of {value.dtype} at {where}, want torch.{argument.dtype}"
-                )
-            if argument.name in self.any_rank:
-                continue
-            want = self.shape_of[argument.name]
-            if tuple(value.shape) != want(sizes):
-                raise DefinitionError(
-                    f"{what} {argument.name} of shape {tuple(value.shape)} at {where}, want {want} = {want(sizes)}"
-                )
+                raise DefinitionError(f"{given} {value.dtype} at {where}, want torch.{argument.dtype}")
+            want, shape = self.shape_of[argument.name], tuple(value.shape)
+            if not want.any_rank and shape != want(sizes):
+                raise DefinitionError(f"{given} shape {shape} at {where}, want {want} = {want(sizes)}")
         return tuple(made)
 
     def _check_members(self, name: str, members: Sequence[Any], sizes: Mapping[str, int], what: str) -> None:
         """Hold a list of tensors against the shape that all of them have."""
         want = self.shape_of[name]
         if not members and name in {argument.name for argument in self.required}:
-            raise DefinitionError(
-                f"{what} that is empty, want one tensor at least: there is no other that tells its dtype"
-            )
+            no_other = "there is no other that tells its dtype"
+            raise DefinitionError(f"{what} that is empty, want one tensor at least: {no_other}")
         for place, member in enumerate(members):
             if not (want.any_rank or want.untold) and tuple(member.shape) != want(sizes):
                 raise DefinitionError(f"{what}[{place}] of shape {tuple(member.shape)}, want {want} = {want(sizes)}")
@@ -702,11 +654,10 @@ class Op(Shown):
 
 def _tolerance(dtype: str, pair: Any, where: dict[str, Any]) -> tuple[float, float]:
     name = f"tolerances[{dtype!r}]"
-    if dtype not in REAL_DTYPES or not isinstance(pair, list | tuple) or len(pair) != 2:
-        raise refusal(name, pair, f"(rtol, atol) for a dtype: {', '.join(REAL_DTYPES)}", **where)
+    holds = dtype in REAL_DTYPES and isinstance(pair, list | tuple) and len(pair) == 2
+    require(holds, name, pair, f"(rtol, atol) for a dtype: {', '.join(REAL_DTYPES)}", **where)
     rtol, atol = (number(name, value, **where) for value in pair)
-    if min(rtol, atol) < 0:
-        raise refusal(name, pair, "(rtol, atol), neither below zero", **where)
+    require(min(rtol, atol) >= 0, name, pair, "(rtol, atol), neither below zero", **where)
     return rtol, atol
 
 

@@ -54,9 +54,8 @@ def _registered_by(path: Path, file: str) -> list[Kernel]:
         if not path.is_file():
             raise InputError(f"no file {shown(file)} in {shown(os.getcwd())}")
         if path.stem in sys.modules or path.stem in sys.stdlib_module_names:
-            raise InputError(
-                f"{file} has the name of a module that is in use, {path.stem!r}: give the file another name"
-            )
+            used = f"a module that is in use, {path.stem!r}"
+            raise InputError(f"{file} has the name of {used}: give the file another name")
         # The worker, which imports the file too, takes this over when it is started.
         sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"
         sys.path.insert(0, str(path.parent))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,9 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from ..base.above import Shown, above
-from ..base.arguments import did_you_mean, first_line, nearest, offer, refusal, shown
-from ..errors import DefinitionError, DuplicateKernelError, InputError, UnknownKernelError
+from ..base.above import Shown, above, aligned
+from ..base.arguments import did_you_mean, first_line, nearest, offer, require, shown
+from ..errors import DefinitionError, DuplicateKernelError, UnknownKernelError
 from .kernel import BINDINGS, Kernel, revise, revisions
 from .op import Argument, Cost, Op, Schema
 
@@ -73,15 +72,11 @@ class Registry(Mapping[str, Kernel], Shown):
         Raises:
             UnknownKernelError: no such op is registered.
         """
-        if not isinstance(kernel, Kernel):
-            raise refusal("kernel", kernel, "a Kernel")
-        try:
+        require(isinstance(kernel, Kernel), "kernel", kernel, "a Kernel")
+        if kernel.op in self._ops:
             return self._ops[kernel.op]
-        except KeyError:
-            raise UnknownKernelError(
-                f"kernel {kernel.label!r}: no op {kernel.op!r}.{offer(kernel.op, self._ops)}. "
-                "Register an Op of that name first"
-            ) from None
+        cure = f"{offer(kernel.op, self._ops)}. Register an Op of that name first"
+        raise UnknownKernelError(f"kernel {kernel.label!r}: no op {kernel.op!r}.{cure}")
 
     def register(self, entry: _Entry) -> _Entry:
         """Add an op (with its reference as `op/python`) or a kernel.
@@ -96,8 +91,7 @@ class Registry(Mapping[str, Kernel], Shown):
             DefinitionError: the kernel does not fit its op.
             InputError: neither an op nor a kernel.
         """
-        if not isinstance(entry, Op | Kernel):
-            raise refusal("entry", entry, "an Op or a Kernel")
+        require(isinstance(entry, Op | Kernel), "entry", entry, "an Op or a Kernel")
         if isinstance(entry, Op):
             self._register_op(entry)
             return entry
@@ -126,7 +120,8 @@ class Registry(Mapping[str, Kernel], Shown):
         before = self._ops.get(op.name)
         if before == op:
             return
-        execution = _execution_of(op)
+        # Another object each time that the module of an op's reference is executed; None where there is none.
+        execution = getattr(sys.modules.get(_module_of(op)), "__spec__", None)
         if before is None or before is self._adopted.get(op.name):
             # An op that was adopted came without its module, which says now what the caller's process has said already.
             op = before or op
@@ -362,9 +357,8 @@ class Registry(Mapping[str, Kernel], Shown):
 
     def __getitem__(self, name: str) -> Kernel:
         if not isinstance(name, str):
-            raise UnknownKernelError(
-                f"no kernel {shown(name)}: a name is a string, like 'lltm/fused' or 'lltm/fused@2'"
-            )
+            want = "a name is a string, like 'lltm/fused' or 'lltm/fused@2'"
+            raise UnknownKernelError(f"no kernel {shown(name)}: {want}")
         base, at, revision = name.partition("@")
         if not at and base in self._current:
             return self._current[base]
@@ -401,11 +395,8 @@ class Registry(Mapping[str, Kernel], Shown):
         return len(self._current)
 
     def __str__(self) -> str:
-        if not self._current:
-            return "registry: empty"
         rows = [(kernel.label, first_line(kernel.doc)) for kernel in self._current.values()]
-        width = max(len(label) for label, _ in rows)
-        return "\n".join(f"{label:<{width}}  {what}".rstrip() for label, what in rows)
+        return "\n".join(aligned(rows)) or "registry: empty"
 
     def __repr__(self) -> str:
         return str(self)
@@ -424,9 +415,7 @@ def resolve(kernel: Kernel | str, name: str = "kernel") -> Kernel:
     """
     if isinstance(kernel, str):
         return registry[kernel]
-    if not isinstance(kernel, Kernel):
-        raise refusal(name, kernel, "a Kernel or a label such as 'lltm/fused'", error=InputError)
-    return kernel
+    return require(isinstance(kernel, Kernel), name, kernel, "a Kernel or a label such as 'lltm/fused'")
 
 
 def _is_of_a_cell(op: Op) -> bool:
@@ -438,11 +427,6 @@ def _module_of(op: Op) -> str:
     return getattr(op.reference, "__module__", None) or ""
 
 
-def _execution_of(op: Op) -> Any:
-    """Return what is another object each time that the module of an op's reference is executed; None where there is none."""
-    return getattr(sys.modules.get(_module_of(op)), "__spec__", None)
-
-
 def fit(kernel: Kernel, op: Op) -> None:
     """Check the parts of a kernel that need its op: the names in `saves`.
 
@@ -451,11 +435,8 @@ def fit(kernel: Kernel, op: Op) -> None:
     """
     signature = op.signature
     names = [argument.name for argument in (*signature.inputs, *signature.outputs)]
-    unknown = [name for name in kernel.saves if name not in names]
-    if unknown:
-        raise DefinitionError(
-            f"kernel {kernel.label!r} saves {', '.join(unknown)}; op {op.name!r} has {', '.join(names)}"
-        )
+    if unknown := ", ".join(name for name in kernel.saves if name not in names):
+        raise DefinitionError(f"kernel {kernel.label!r} saves {unknown}; op {op.name!r} has {', '.join(names)}")
 
 
 @dataclass(frozen=True)
@@ -484,7 +465,8 @@ class Diff(Shown):
     @property
     def kinds(self) -> tuple[str, ...]:
         """What differs: `cpp`, `params`, `flags`, ..."""
-        return tuple(re.findall(rf"^\+\+\+ {re.escape(self.after)} \((\w+)\)$", self.text, re.MULTILINE))
+        ahead, lines = f"+++ {self.after} (", self.text.split("\n")
+        return tuple(line.removeprefix(ahead).removesuffix(")") for line in lines if line.startswith(ahead))
 
     @property
     def removed_lines(self) -> int:

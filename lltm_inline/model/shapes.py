@@ -17,6 +17,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import Any
 
 from ..base.arguments import LARGEST, plural, shown
@@ -176,8 +177,8 @@ class Shape:
             return cls((Dim(((ELEMENTS, 1),)),), words)
         if ANY_RANK in words:
             raise DefinitionError(f"shape {shown(text)}: '...' is a whole shape, of any rank, and stands alone")
-        special = re.compile(r"[a-z*/()]") if of_output else re.compile(r"(?!)")
-        return cls(tuple(Formula.parse(word) if special.search(word) else Dim.parse(word) for word in words), words)
+        special = {*ascii_lowercase, *"*/()"} if of_output else set[str]()
+        return cls(tuple(Formula.parse(word) if special & {*word} else Dim.parse(word) for word in words), words)
 
     def __call__(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         if self.function is not None:
@@ -222,11 +223,8 @@ def letters_of(shapes: Sequence[Shape]) -> tuple[str, ...]:
     """List the letters of several shapes in the order in which a reader meets them as whole extents."""
     whole = [dim.letter for shape in shapes for dim in shape.dims if dim.letter]
     letters = tuple(dict.fromkeys(whole))
-    unbound = {letter for shape in shapes for letter in shape.letters} - set(letters)
-    if unbound:
-        raise DefinitionError(
-            f"no tensor has {', '.join(sorted(unbound))} as a whole extent, so it cannot be told from the inputs"
-        )
+    if unbound := ", ".join(sorted({letter for shape in shapes for letter in shape.letters} - set(letters))):
+        raise DefinitionError(f"no tensor has {unbound} as a whole extent, so it cannot be told from the inputs")
     return letters
 
 

@@ -7,7 +7,7 @@ A field for each line that loads, stores or changes something, with a column for
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from itertools import chain, product, zip_longest
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -33,28 +33,18 @@ def plot_counts(counts: Counts, size: tuple[float, float] | None) -> Figure:
     drawn = {kernel: _lines(counts, kernel) for kernel in counts.kernels}
     if not any(drawn.values()):
         raise InputError("no launch touches memory: there is nothing to plot")
-    fields = {kernel: [(row, *_cells(row)) for row in rows] for kernel, rows in drawn.items()}
-    heights = [
-        max(fields[kernel][index][3] for kernel in fields if index < len(fields[kernel]))
-        for index in range(max(map(len, fields.values())))
-    ]
-    inches = [0.55 + 0.14 * height for height in heights]
+    lines = list(zip_longest(*([(row, *_cells(row)) for row in rows] for rows in drawn.values())))
+    inches = [0.55 + 0.14 * max(field[3] for field in beside if field) for beside in lines]
     first = next(row for rows in drawn.values() for row in rows)
     title = f"{first.subject}: {first.size_text.replace(' ', ', ')}"
-    figure = open_figure(
-        title,
-        "of each line the request of a warp that takes most · a number is a lane of the warp · grey moves for nothing · no times",
-        f"{title}: which lane wants which address. {counts.verdict()}",
-        inches=(max(5.2, 7.2 * len(fields)), sum(inches)),
-        size=size,
-    )
-    grid = figure.subplots(len(heights), len(fields), squeeze=False, height_ratios=inches)
-    for column, kernel in enumerate(fields):
-        for line, axes in enumerate(grid[:, column]):
-            axes.set_axis_off()
-            if line < len(fields[kernel]):
-                row, cells, across, down = fields[kernel][line]
-                _field(axes, row, cells, across, down)
+    how = "of each line the request of a warp that takes most · a number is a lane of the warp · grey moves for nothing · no times"
+    words = f"{title}: which lane wants which address. {counts.verdict()}"
+    figure = open_figure(title, how, words, inches=(max(5.2, 7.2 * len(drawn)), sum(inches)), size=size)
+    grid = figure.subplots(len(lines), len(drawn), squeeze=False, height_ratios=inches)
+    for axes, field in zip(grid.flat, chain(*lines), strict=True):
+        axes.set_axis_off()
+        if field:
+            _field(axes, *field)
     return figure
 
 
@@ -98,31 +88,18 @@ def _cells(row: CountsRow) -> tuple[_Cells, int, int]:
 def _field(axes: Axes, row: CountsRow, cells: _Cells, across: int, down: int) -> None:
     """Draw the cells of one line, and above them what they are."""
     whole = row.what.startswith("global") and not row.what.endswith("atomic")
-    for column in range(across):
-        for place in range(down):
-            lanes = cells.get((column, place), [])
-            if not lanes and not whole:
-                continue
+    for column, place in product(range(across), range(down)):
+        lanes = cells.get((column, place), [])
+        if lanes or whole:
             colour = _COLOURS(lanes[0]) if lanes else _UNUSED
             axes.add_patch(Rectangle((column, place), 0.92, 0.9, facecolor=colour, edgecolor="none"))
-            if lanes:
-                axes.text(
-                    column + 0.46, place + 0.48, _named(lanes), ha="center", va="center", fontsize=5,
-                    color="white" if lanes[0] < _WARP * 0.6 else "black",
-                )  # fmt: skip
+        if lanes:
+            named, ink = f"{lanes[0]}{'+' * (len(lanes) > 1)}", "white" if lanes[0] < _WARP * 0.6 else "black"
+            axes.text(column + 0.46, place + 0.48, named, ha="center", va="center", fontsize=5, color=ink)
     axes.set_xlim(0, max(across, _BANKS))
     axes.set_ylim(down, 0)
-    axes.set_title(f"{row}, {_taken(row)}", fontsize=8, loc="left", color="black")
+    best = f", {row.least} would do" if row.extra else ""
+    axes.set_title(f"{row}, in all {row.transactions} {row.unit}{best}", fontsize=8, loc="left", color="black")
     what = {"sectors": "a column is a sector of 32 bytes", "passes": "a column is a bank, a row a pass"}[row.unit]
     what = "a column is an address, a row a turn" if row.what.endswith("atomic") else what
     axes.text(0, down + 0.15, what, fontsize=6.5, color=GREY, va="top")
-
-
-def _named(lanes: Sequence[int]) -> str:
-    return f"{lanes[0]}" if len(lanes) == 1 else f"{lanes[0]}+"
-
-
-def _taken(row: CountsRow) -> str:
-    """Say what all requests of a line take, and what would do."""
-    best = "" if not row.extra else f", {row.least} would do"
-    return f"in all {row.transactions} {row.unit}{best}"

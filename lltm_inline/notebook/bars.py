@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from html import escape
 
 from ..base.arguments import integer, refusal
+from ..show.markup import Html, tag
 from ..tables.partial import Partial, Running
 from ..tables.timings import TITLES, Row, Timings
 from ..tables.words import time_text
@@ -35,7 +35,7 @@ _NARROW, _MARGIN = 640, 24
 _ENDS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1e3, 1e6, math.inf)
 
 
-def picture(timings: Timings, *, running: Running | None = None, width: int = WIDTH) -> str:
+def picture(timings: Timings, *, running: Running | None = None, width: int = WIDTH) -> Html:
     """Draw timings as SVG, also of a benchmark that still runs.
 
     Args:
@@ -44,7 +44,7 @@ def picture(timings: Timings, *, running: Running | None = None, width: int = WI
         width: in pixels; the picture shrinks with the page.
 
     Returns:
-        A text to be put into HTML as it is: its letters have the colour of the page around it.
+        SVG whose letters have the colour of the page around it.
 
     Raises:
         InputError: no timings, or a width that is none.
@@ -60,8 +60,6 @@ def picture(timings: Timings, *, running: Running | None = None, width: int = WI
     integer("width", width, least=300, most=10_000)
     if running is not None:
         timings = Partial(timings.rows, timings.baseline, running)
-    elif isinstance(timings, Partial):
-        running = timings.running
     if not timings.rows:
         body = _text(0, 14, "nothing was timed" + " yet" * isinstance(timings, Partial))
         return _svg(width, 22, "nothing was timed", body)
@@ -69,14 +67,13 @@ def picture(timings: Timings, *, running: Running | None = None, width: int = WI
     parts = [sheet.titles()]
     top = _HEAD
     for block in timings.cases().values():
-        first = block[0]
-        is_running = isinstance(timings, Partial) and timings.is_running(first)
-        parts.append(_head(first, top, running.text if running is not None and is_running else "", width))
+        now = timings.running if isinstance(timings, Partial) and timings.is_running(block[0]) else None
+        parts.append(_head(block[0], top, now.text if now is not None else "", width))
         top += _HEAD
         parts[-1] += sheet.line_at_1x(top, len(block))
         longest = max(row.median for row in block) * 1.15
         for number, row in enumerate(block):
-            parts.append(sheet.row(row, top + number * sheet.step, longest, is_running=is_running))
+            parts.append(sheet.row(row, top + number * sheet.step, longest, is_running=now is not None))
         top += len(block) * sheet.step + _GAP
     parts.append(sheet.axis(top - _GAP))
     return _svg(width, top + 14 * sheet.compares, _described(timings), "\n".join(parts))
@@ -99,19 +96,13 @@ class _Sheet:
     def of(cls, timings: Timings, width: int) -> _Sheet:
         names = min(0.3 * width, 10 + _LETTER * max(map(len, timings.kernels)))
         others = [label for label in timings.kernels if label != timings.baseline]
-        colours = {timings.baseline: BASELINE_COLOUR}
-        colours |= {label: COLOURS[number % len(COLOURS)] for number, label in enumerate(others)}
-        room = width - names
-        if not others:
-            return cls(timings, colours, names, width - _TIME_ROOM, (0, 0), 1, 1, width)
-        low, high = _ends(timings)
-        if width < _NARROW:
-            words = min(_WORDS_ROOM, width - 4 * _MARGIN)
-            ratios = (_MARGIN, width - words)
-            return cls(timings, colours, names, width - _TIME_ROOM, ratios, low, high, width)
-        words = _WORDS_ROOM
-        bars = names + max(30.0, 0.52 * (room - words) - _TIME_ROOM / 2)
-        return cls(timings, colours, names, bars, (bars + _TIME_ROOM + 10, width - words), low, high, width)
+        colours = {label: COLOURS[number % len(COLOURS)] for number, label in enumerate(others)}
+        bars: float = width - _TIME_ROOM
+        ratios: tuple[float, float] = (_MARGIN, width - min(_WORDS_ROOM, width - 4 * _MARGIN))
+        if others and width >= _NARROW:
+            bars = names + max(30.0, 0.52 * (width - names - _WORDS_ROOM) - _TIME_ROOM / 2)
+            ratios = (bars + _TIME_ROOM + 10, width - _WORDS_ROOM)
+        return cls(timings, {timings.baseline: BASELINE_COLOUR, **colours}, names, bars, ratios, *_ends(timings), width)
 
     @property
     def compares(self) -> bool:
@@ -135,15 +126,15 @@ class _Sheet:
 
     def titles(self) -> str:
         """Name the columns."""
-        titles = _text(self.names, 13, "time per call", faint=True)
+        over = f" over {self.timings.baseline}"
         if self.below:
-            over = f"time per call; below it the speed-up over {self.timings.baseline}"
-            fits = len(over) * _LETTER <= self.width
-            titles = _text(0, 13, over if fits else "time per call; below it the speed-up", faint=True)
-        elif self.compares:
-            room = int((self.width - self.ratios[0]) / _LETTER)
-            over = f"speed-up over {self.timings.baseline}, 99 % interval"
-            titles += _text(self.ratios[0], 13, over if len(over) <= room else "speed-up, 99 % interval", faint=True)
+            told = "time per call; below it the speed-up"
+            return _text(0, 13, told + over * (len(told + over) * _LETTER <= self.width), faint=True)
+        titles = _text(self.names, 13, "time per call", faint=True)
+        if self.compares:
+            told = f"speed-up{over}, 99 % interval"
+            fits = len(told) <= int((self.width - self.ratios[0]) / _LETTER)
+            titles += _text(self.ratios[0], 13, told if fits else "speed-up, 99 % interval", faint=True)
         return titles
 
     def line_at_1x(self, top: float, kernels: int) -> str:
@@ -154,39 +145,33 @@ class _Sheet:
         if self.below:
             pieces = [(top + row * self.step + _LINE, top + (row + 1) * self.step) for row in range(kernels)]
         at = f"{self.at(1):.1f}"
-        return "".join(
-            f'<line x1="{at}" x2="{at}" y1="{start:.0f}" y2="{end:.0f}" stroke="currentColor" stroke-opacity=".55"/>'
-            for start, end in pieces
-        )
+        ink = {"stroke": "currentColor", "stroke_opacity": ".55"}
+        return "".join(tag("line", x1=at, x2=at, y1=f"{start:.0f}", y2=f"{end:.0f}", **ink) for start, end in pieces)
 
     def axis(self, top: float) -> str:
         """Write the ends of the axis of speed-ups below it, and 1x."""
         if not self.compares:
             return ""
         ends = [ratio for ratio in (self.low, self.high) if abs(self.at(ratio) - self.at(1)) > 5 * _LETTER]
-        return "".join(
-            _text(
-                self.at(ratio), top + 14, f"{ratio:.2g}x" if ratio < 1 else f"{ratio:g}x", anchor="middle", faint=True
-            )
-            for ratio in (1.0, *ends)
-        )
+        texts = [(self.at(ratio), f"{ratio:.2g}x" if ratio < 1 else f"{ratio:g}x") for ratio in (1.0, *ends)]
+        return "".join(_text(at, top + 14, text, anchor="middle", faint=True) for at, text in texts)
 
     def row(self, row: Row, top: float, longest: float, *, is_running: bool) -> str:
         """Draw one kernel: name, bar, whisker, time; and its speed-up in a picture and in words."""
         colour, middle = self.colours[row.kernel], top + _LINE / 2
-        room = self.bars - self.names
 
         def along(seconds: float) -> float:
-            return self.names + room * min(1.0, seconds / longest)
+            return self.names + (self.bars - self.names) * min(1.0, seconds / longest)
 
-        opacity = ' fill-opacity=".6" stroke-dasharray="3 2"' if is_running else ' fill-opacity=".9"'
+        size = {"width": f"{along(row.median) - self.names:.1f}", "height": _BAR}
+        look = {"fill": colour, "stroke": colour, "fill_opacity": ".6" if is_running else ".9"}
+        dashes = "3 2" if is_running else None
         parts = [
             _text(self.names - 8, middle + 4, _cut(row.kernel, int((self.names - 8) / _LETTER)), anchor="end"),
-            f'<rect x="{self.names:.1f}" y="{middle - _BAR / 2:.1f}" width="{along(row.median) - self.names:.1f}" height="{_BAR}" '
-            f'fill="{colour}" stroke="{colour}"{opacity}/>',
+            tag("rect", x=f"{self.names:.1f}", y=f"{middle - _BAR / 2:.1f}", **size, **look, stroke_dasharray=dashes),
             _line(along(row.q1), along(row.q3), middle, "currentColor", 1.4),
             _text(along(max(row.median, min(row.q3, longest))) + 6, middle + 4, time_text(row.median)),
-        ]  # fmt: skip
+        ]
         lower = middle + _LINE * self.below
         return "".join(parts) + (self._speedup(row, lower, colour, is_running=is_running) if self.compares else "")
 
@@ -198,17 +183,11 @@ class _Sheet:
         if row.speedup_low and row.speedup_high:
             parts.append(_line(self.at(row.speedup_low), self.at(row.speedup_high), middle, colour, 4))
         if row.outcome != "unknown":  # else a point would say what nobody can tell
-            place = f'cx="{self.at(row.speedup):.1f}" cy="{middle:.1f}" r="4"'
-            parts.append(f'<circle {place} fill="{colour}" stroke="currentColor"/>')
-        parts.append(_text(left, middle + 4, _words(row, is_running=is_running)))
-        return "".join(parts)
-
-
-def _words(row: Row, *, is_running: bool) -> str:
-    """Say how a kernel compares, in a few words. Of what is no finding the picture shows the interval."""
-    if row.outcome in ("faster", "slower"):
-        return row.words
-    return f"{row.finding} yet" if is_running else row.finding
+            place = {"cx": f"{self.at(row.speedup):.1f}", "cy": f"{middle:.1f}", "r": 4}
+            parts.append(tag("circle", **place, fill=colour, stroke="currentColor"))
+        # Of what is no finding the picture shows the interval.
+        words = row.words if row.outcome in ("faster", "slower") else row.finding + " yet" * is_running
+        return "".join([*parts, _text(left, middle + 4, words)])
 
 
 def _ends(timings: Timings) -> tuple[float, float]:
@@ -216,7 +195,7 @@ def _ends(timings: Timings) -> tuple[float, float]:
     low = high = 1.0
     for row in timings.rows:
         if row.kernel != timings.baseline and row.speedup_low:
-            low = min(low, row.speedup, max(row.speedup_low or row.speedup, row.speedup / 3))
+            low = min(low, row.speedup, max(row.speedup_low, row.speedup / 3))
             high = max(high, row.speedup, min(row.speedup_high or row.speedup, row.speedup * 3))
     below, above = (next(end for end in _ENDS if end >= reach * 0.999) for reach in (1 / low, high))
     return 1 / min(below, 1e9), min(above, 1e9)
@@ -227,8 +206,8 @@ def _head(row: Row, top: float, progress: str, width: int) -> str:
     text = f"{row.size_text.replace(' ', ', ')}: {TITLES[row.direction]}"
     if len(f"{text}, {progress}") * _LETTER > width:  # rather the round alone than half a number
         progress = progress.partition(" of ")[0]
-    more = f'<tspan font-weight="400" fill-opacity=".8">, {escape(progress)}</tspan>' if progress else ""
-    return f'<text x="0" y="{top + 15}" font-weight="600">{escape(text)}{more}</text>'
+    more = tag("tspan", f", {progress}", font_weight=400, fill_opacity=".8") if progress else ""
+    return tag("text", text, more, x=0, y=top + 15, font_weight=600)
 
 
 def _described(timings: Timings) -> str:
@@ -245,19 +224,17 @@ def _cut(label: str, letters: int) -> str:
 
 
 def _line(left: float, right: float, y: float, colour: str, thickness: float) -> str:
-    return (
-        f'<line x1="{left:.1f}" x2="{max(right, left + 1):.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{colour}" '
-        f'stroke-width="{thickness}"/>'
-    )
+    x1, x2 = f"{left:.1f}", f"{max(right, left + 1):.1f}"
+    return tag("line", x1=x1, x2=x2, y1=f"{y:.1f}", y2=f"{y:.1f}", stroke=colour, stroke_width=thickness)
 
 
 def _text(x: float, y: float, text: str, *, anchor: str = "start", faint: bool = False) -> str:
-    more = ' fill-opacity=".8"' * faint
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(text)}</text> '
+    faded = ".8" if faint else None
+    return tag("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, fill_opacity=faded) + " "
 
 
-def _svg(width: int, height: float, label: str, body: str) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" viewBox="0 0 {width} {height:.0f}" '
-        f'width="{width}" height="{height:.0f}" style="max-width:100%;height:auto;{_FONT}" fill="currentColor">{body}</svg>'
-    )
+def _svg(width: int, height: float, label: str, body: str) -> Html:
+    box = {"viewBox": f"0 0 {width} {height:.0f}", "width": width, "height": f"{height:.0f}"}
+    style = f"max-width:100%;height:auto;{_FONT}"
+    named = {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria_label": label}
+    return tag("svg", Html(body), **named, **box, style=style, fill="currentColor")

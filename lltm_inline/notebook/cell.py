@@ -23,7 +23,9 @@ from ..model.kernel import Kernel
 from ..model.outcomes import is_about
 from ..model.registry import Diff, diff, fit, registry
 from ..run.setting import Setting, choose_sizes
-from ..show import diff_source, fold, page, paragraph, tick
+from ..show.markup import tick
+from ..show.parts import fold, page, paragraph
+from ..show.source import diff_source
 from ..source.choose import usual_device
 from .live import Notebook, Terminal
 from .options import KINDS, CellOptions
@@ -31,6 +33,11 @@ from .pipeline import Order, carry_out
 
 #: A kernel that is known not to work is nothing to be timed against.
 _FAIR = ("new", "built", "right")
+#: What a revision takes over from the kernel behind `--from`.
+_INHERITED = ("cpp", "cuda", "binding", "params", "slots", "saves", "double_backward", "functions", "api", "flags")
+#: How the headers of the stable ABI begin, and others of torch.
+_STABLE = ("torch/csrc/stable/", "torch/headeronly/")
+_ATEN = ("ATen/", "c10/", *(f"torch/{name}.h" for name in ("extension", "torch", "all", "types", "library")))
 
 
 @dataclass(frozen=True)
@@ -127,27 +134,31 @@ def kernel_of(options: CellOptions, text: str) -> Kernel:
     known = _known(options.name)
     origin = _with_text(registry[options.source], f"--from {options.source}") if options.source else None
     kind = options.kind or _kind(options, known or origin, text)
-    changes = _changes(options)
+    given = {name: getattr(options, name) for name in ("saves", "flags", "api", "binding")}
+    changes = {name: value for name, value in given.items() if value is not None}
+    base = origin or _blank(options.name, kind, text) if known is None else origin
+    tables = {name: {**getattr(base, name, {}), **getattr(options, name)} for name in ("params", "slots")}
     if known is not None:
-        own = {} if origin is None else _inherited(origin)
-        merged = {name: {**own.get(name, {}), **changes.pop(name, {})} for name in ("params", "slots")}
-        fields = {**own, **changes, **merged, kind: text}
+        own = {} if origin is None else {name: getattr(origin, name) for name in _INHERITED}
+        fields = {**own, **changes, **tables, kind: text}
         fit(replace(known, **fields), registry.op_of(known))
         return known.replace(**fields)
-    base = origin or _blank(options.name, kind, text)
-    made = {name: {**getattr(base, name), **changes.pop(name, {})} for name in ("params", "slots")}
+    assert base is not None
     parent = origin.label if origin else ""
     doc = f"Made in a notebook{f' from {parent}' if parent else ''}."
-    return replace(
-        base, **{"name": options.name, "doc": doc, "revision": 0, "parent": parent, **changes, **made, kind: text}
-    )
+    made = {"name": options.name, "doc": doc, "revision": 0, "parent": parent}
+    return replace(base, **{**made, **changes, **tables, kind: text})
 
 
 def _known(name: str) -> Kernel | None:
     """Return the kernel that a cell edits, or None where it makes the first one of a name."""
     op, slash, variant = name.partition("/")
     if not (op and slash and variant):
-        example = ", ".join(_examples(op, variant))
+        word = op or variant
+        own = word if re.fullmatch(r"[a-z][a-z0-9_]*", word) else "mine"
+        near = op if op in registry.ops else nearest(word, registry.ops, 0.75)
+        examples = [f"{near}/mine"] if near else [f"{each}/{own}" for each in list(registry.ops)[:3]]
+        example = ", ".join(examples)
         raise InputError(f"%%kernel: {shown(name)} is no name of a kernel, want op/variant, such as {example}.")
     if op not in registry.ops:
         near = suggestion(op, registry.ops, 0.7)
@@ -157,16 +168,6 @@ def _known(name: str) -> Kernel | None:
     if name in registry or "@" in name:
         return _with_text(registry[name], f"%%kernel {name}")
     return None
-
-
-def _examples(op: str, variant: str) -> list[str]:
-    """Make names of what was given in place of one: of that op, or of the ops that are there."""
-    if op in registry.ops:
-        return [f"{op}/mine"]
-    word = op or variant
-    own = word if re.fullmatch(r"[a-z][a-z0-9_]*", word) else "mine"
-    near = nearest(word, registry.ops, 0.75)
-    return [f"{near}/mine"] if near else [f"{each}/{own}" for each in list(registry.ops)[:3]]
 
 
 def _with_text(kernel: Kernel, where: str) -> Kernel:
@@ -191,18 +192,7 @@ def is_cuda(text: str) -> bool:
         >>> is_cuda("__global__ void k(float* x) {}"), is_cuda("// no __global__ here")
         (True, False)
     """
-    return re.search(r"\b__global__\b", mask(text)) is not None
-
-
-def _changes(options: CellOptions) -> dict[str, Any]:
-    fields = {name: getattr(options, name) for name in ("saves", "flags", "api", "binding")}
-    tables = {"params": dict(options.params), "slots": dict(options.slots)}
-    return {name: value for name, value in {**fields, **tables}.items() if value is not None}
-
-
-def _inherited(origin: Kernel) -> dict[str, Any]:
-    names = ("cpp", "cuda", "binding", "params", "slots", "saves", "double_backward", "functions", "api", "flags")
-    return {name: getattr(origin, name) for name in names}
+    return "__global__" in mask(text)
 
 
 def _blank(name: str, kind: str, text: str) -> Kernel:
@@ -210,11 +200,7 @@ def _blank(name: str, kind: str, text: str) -> Kernel:
         raise InputError(
             f"%%kernel: {name!r} has no text yet that could be bound: make that first, in a cell without --kind"
         )
-    found = [
-        re.match(r"(torch/(?:csrc/stable|headeronly)/)|ATen/|c10/|torch/(?:extension|torch|all|types|library)\.h", one)
-        for one in headers(text)
-    ]
-    kinds = {one[1] is not None for one in found if one}
+    kinds = {one.startswith(_STABLE) for one in headers(text) if one.startswith((*_STABLE, *_ATEN))}
     return Kernel(name, **{kind: text}, api="stable" if kinds == {True} else "aten")  # type: ignore[arg-type]
 
 

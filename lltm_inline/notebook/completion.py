@@ -60,8 +60,8 @@ def complete(text: str, line: int, column: int) -> Completion | None:
         if line > first:
             return _of_text(lines[first].split()[1:], lines[first + 1 :], ahead)
         return _of_cell_line(ahead) if line == first else None
-    match = re.match(r"\s*%kernel\s", ahead)
-    return None if match is None else _of_verb_line(ahead[match.end() :])
+    magic, rest = ahead.lstrip()[: len("%kernel")], ahead.lstrip()[len("%kernel") :]
+    return _of_verb_line(rest) if magic == "%kernel" and rest[:1].isspace() else None
 
 
 def _of_cell_line(ahead: str) -> Completion | None:
@@ -93,19 +93,18 @@ def _of_value(takes: str, choices: Sequence[str], words: Sequence[str], fragment
     """Complete a value of an option."""
     names = [word for word in words if "/" in word]
     kernel = next((registry[name] for name in reversed(names) if name in registry), None)
+    op = registry.ops.get(words[0].partition("/")[0]) if words else None
     if takes.startswith("KERNEL"):
-        op = words[0].partition("/")[0] if words else ""
         labels = _labels(fragment)
-        return _from(fragment, [*(name for name in labels if name.startswith(f"{op}/")), *labels], "kernel")
+        own = [name for name in labels if op is not None and name.startswith(f"{op.name}/")]
+        return _from(fragment, [*own, *labels], "kernel")
     if takes.startswith("NAME="):
         table = {} if kernel is None else kernel.slots if takes.startswith("NAME=TEXT") else kernel.params
         return _from(fragment, [f"{name}={value}" for name, value in table.items()], "param")
-    if takes == "NAME ..." and words and words[0].partition("/")[0] in registry.ops:
-        signature = registry.ops[words[0].partition("/")[0]].signature
-        return _from(fragment, [each.name for each in (*signature.inputs, *signature.outputs)], "argument")
-    if takes.startswith("SIZE") and words and words[0].partition("/")[0] in registry.ops:
-        sizes = registry.ops[words[0].partition("/")[0]].benchmark_sizes
-        return _from(fragment, [",".join(map(str, size)) for size in sizes], "size")
+    if takes == "NAME ..." and op is not None:
+        return _from(fragment, [each.name for each in (*op.signature.inputs, *op.signature.outputs)], "argument")
+    if takes.startswith("SIZE") and op is not None:
+        return _from(fragment, [",".join(map(str, size)) for size in op.benchmark_sizes], "size")
     return _from(fragment, choices or (DEVICES if takes == "DEVICE" else ()), "choice")
 
 

@@ -22,7 +22,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from ..base.arguments import refusal
-from ..show import image, page
+from ..show.parts import image, page
 from ..tables.table import BaseRow, Table
 from ..tables.words import time_text
 
@@ -171,14 +171,11 @@ def open_figure(
 
 def require_inches(size: Any) -> None:
     """Refuse a figure's size that is not a pair of numbers of inches."""
-    want = f"(width, height) in inches, each from {_INCHES[0]:g} to {_INCHES[1]:g}"
-    if size is None:
-        return
-    if not isinstance(size, tuple | list) or len(size) != 2:
-        raise refusal("size", size, want)
-    for inches in size:
-        if not isinstance(inches, int | float) or isinstance(inches, bool) or not _INCHES[0] <= inches <= _INCHES[1]:
-            raise refusal("size", size, want)
+    given = size if isinstance(size, tuple | list) else ()
+    known = [inches for inches in given if isinstance(inches, int | float) and not isinstance(inches, bool)]
+    fits = len(given) == len(known) == 2 and all(_INCHES[0] <= inches <= _INCHES[1] for inches in known)
+    if size is not None and not fits:
+        raise refusal("size", size, f"(width, height) in inches, each from {_INCHES[0]:g} to {_INCHES[1]:g}")
 
 
 def styles_of(kernels: Sequence[str], baseline: str) -> dict[str, Style]:
@@ -190,18 +187,10 @@ def styles_of(kernels: Sequence[str], baseline: str) -> dict[str, Style]:
         26
     """
     styles = {}
-    others = 0
-    for label in kernels:
-        if label == baseline:
-            styles[label] = Style(BASELINE_COLOUR, _MARKERS[0], "solid")
-        else:
-            styles[label] = Style(
-                _COLOURS[others % len(_COLOURS)],
-                _MARKERS[1 + (others + others // len(_COLOURS)) % (len(_MARKERS) - 1)],
-                _DASHES[others % len(_DASHES)],
-            )
-            others += 1
-    return styles
+    for number, label in enumerate(label for label in kernels if label != baseline):
+        marker = _MARKERS[1 + (number + number // len(_COLOURS)) % (len(_MARKERS) - 1)]
+        styles[label] = Style(_COLOURS[number % len(_COLOURS)], marker, _DASHES[number % len(_DASHES)])
+    return {label: styles.get(label, Style(BASELINE_COLOUR, _MARKERS[0], "solid")) for label in kernels}
 
 
 def axis_of_sizes(first: Mapping[str, int], look: Look, row: Sequence[Axes]) -> None:

@@ -84,9 +84,9 @@ def run(
     for name in ("reference", "inputs"):
         if f"--{name}" in given:
             value = _value(name, given[f"--{name}"], evaluate)
-            values[name] = (
-                _value(name, value, evaluate) if isinstance(value, str) else value
-            )  # in quotes, as for a shell
+            if isinstance(value, str):  # in quotes, as for a shell
+                value = _value(name, value, evaluate)
+            values[name] = value
     gradient = _unquoted(given["--gradient"]) if "--gradient" in given else None
     made = from_load_inline(functions=functions or None, gradient=gradient, **{kind: text, **values})
     kernels = made if isinstance(made, tuple) else (made,)

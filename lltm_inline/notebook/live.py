@@ -6,18 +6,20 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
-from ..base.arguments import progress_of, string
+from ..base.arguments import progress_of
 from ..base.shell import in_notebook, running_shell
 from ..errors import BuildError, CrashError, InputError
 from ..measure.benchmark import benchmark
 from ..model.registry import Kernel
-from ..show import Html, fold, page, paragraph, tag
+from ..show.markup import Html, tag
+from ..show.parts import fold, page, paragraph
 from ..show.views.measured import verdict_note
 from ..tables.partial import Pace, Partial, watch_of
 from ..tables.timings import Timings
-from .bars import WIDTH, picture
+from .bars import picture
 from .pipeline import Began
 
 #: A step of progress is drawn when nothing else was for so long: while rounds run, what is drawn are the timings.
@@ -48,23 +50,18 @@ class Output:
             self._handle.update(what, raw=raw)
 
 
-def live_html(timings: Timings, *, text: str = "", width: int = WIDTH) -> str:
+def live_html(timings: Timings, *, text: str = "") -> str:
     """Return picture, progress, verdict and conditions as HTML.
 
     Args:
         timings: as for `picture`.
         text: what is being done; a benchmark that still runs has a progress bar beside it.
-        width: of the picture.
-
-    Raises:
-        InputError: as for `picture`.
 
     Example:
         >>> "nothing was timed" in live_html(Timings((), "lltm/python"))
         True
     """
-    drawn = _drawn(timings, width)
-    string("text", text)
+    drawn = _drawn(timings)
     running = timings.running if isinstance(timings, Partial) else None
     bar: object = ""
     if isinstance(timings, Partial):
@@ -79,9 +76,9 @@ def live_html(timings: Timings, *, text: str = "", width: int = WIDTH) -> str:
     return page(drawn, progress, verdict_note(timings.verdict(), is_final=running is None), conditions)
 
 
-def _drawn(timings: Timings, width: int = WIDTH) -> Html:
+def _drawn(timings: Timings) -> Html:
     """Draw timings as a part of a page."""
-    return tag("pre", Html(picture(timings, width=width)), cls="li-picture")
+    return tag("pre", picture(timings), cls="li-picture")
 
 
 def live_benchmark(
@@ -111,27 +108,21 @@ def live_benchmark(
         >>> t.directions
         ('forward', 'backward', 'both')
     """
-    progress, watch = progress_of(options.pop("progress", None)), watch_of(options.pop("watch", None))
-    if progress is False or not in_notebook():
-        return _benchmark(kernels, sizes, {**options, "progress": progress, "watch": watch})
-    figure = LivePicture(watch, progress if callable(progress) else None)
-    try:
-        timings = _benchmark(kernels, sizes, {**options, "progress": figure.step, "watch": figure.watch})
-    except BaseException as error:
-        figure.fail(error)
-        raise
-    figure.end(timings)
-    figure.leave_to(timings)
-    return timings
-
-
-def _benchmark(kernels: Any, sizes: Any, options: dict[str, Any]) -> Timings:
-    """Call `benchmark`, and refuse an option that it does not have."""
     known = [name for name in inspect.signature(benchmark).parameters if name not in ("kernels", "sizes")]
     for name in options:
         if name not in known:
             raise InputError(f"live_benchmark has no argument {name!r}; it takes kernels, sizes and {', '.join(known)}")
-    return benchmark(kernels, sizes, **options)
+    progress, watch = progress_of(options.pop("progress", None)), watch_of(options.pop("watch", None))
+    if progress is False or not in_notebook():
+        return benchmark(kernels, sizes, progress=progress, watch=watch, **options)
+    figure = LivePicture(watch, progress if callable(progress) else None)
+    try:
+        timings = benchmark(kernels, sizes, progress=figure.step, watch=figure.watch, **options)
+    except BaseException as error:
+        figure.fail(error)
+        raise
+    figure.end(timings)
+    return timings
 
 
 class LivePicture:
@@ -157,21 +148,18 @@ class LivePicture:
         if self._progress is not None:
             self._progress(done, total, text)
         if self._pace.due:
-            self._show(self._timings, text)
+            self._draw(self._timings, text)
 
     def watch(self, timings: Partial) -> None:
         """Take the timings so far."""
         self._timings = timings
         if self._watch is not None:
             self._watch(timings)
-        self._show(timings, self._text.partition(", round ")[0])  # which round it is stands in the picture
+        self._draw(timings, self._text.partition(", round ")[0])  # which round it is stands in the picture
 
-    def end(self, timings: Timings, text: str = "") -> None:
-        """Draw for the last time."""
-        self._show(timings, text)
-
-    def leave_to(self, timings: Timings) -> None:
-        """Keep the picture alone where the cell ends with these timings: what they say of themselves stands below it."""
+    def end(self, timings: Timings) -> None:
+        """Draw for the last time; the picture alone where the cell ends with these timings, which show themselves below it."""
+        self._draw(timings, "")
         events: Any = getattr(running_shell(), "events", None)
 
         def ended(cell: Any) -> None:
@@ -189,9 +177,9 @@ class LivePicture:
             timings = Timings(error.timings or (), self._timings.baseline)
         if self._output.is_shown:
             how = "stopped" if isinstance(error, KeyboardInterrupt) else f"ended by {type(error).__name__}"
-            self.end(timings or Timings((), ""), f"{how}: what was finished by then is here")
+            self._draw(timings or Timings((), ""), f"{how}: what was finished by then is here")
 
-    def _show(self, timings: Timings, text: str) -> None:
+    def _draw(self, timings: Timings, text: str) -> None:
         plain = "\n".join(filter(None, (text, timings.verdict() if timings.rows else "")))
         self._update({"text/html": live_html(timings, text=text), "text/plain": plain})
 
@@ -200,16 +188,11 @@ class LivePicture:
         self._pace.told()
 
 
-class Terminal:
+class Terminal(nullcontext[None]):
     """Shows results as text, one after the other. The functions that run print their own progress."""
 
     progress = None
     watch = None
-
-    def __enter__(self) -> Terminal:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
 
     def show(self, what: Any) -> None:
         """Print a result. Of a failed build the traceback says everything."""
@@ -236,7 +219,11 @@ class Notebook:
             self._line = _RunningLine(what.text)
             return
         line, self._line = self._line or _RunningLine(""), None
-        line.settle(_Card(what) if isinstance(what, BuildError) else what)
+        if isinstance(what, BuildError):  # its message as text, its card as HTML
+            card = {"text/plain": f"{type(what).__name__}: {what}", "text/html": str(what._repr_html_())}
+            line.settle(card, raw=True)
+        else:
+            line.settle(what)
 
     def progress(self, text: str) -> None:
         """Say what is being done."""
@@ -260,50 +247,26 @@ class _RunningLine:
         self._thread = threading.Thread(target=self._run, name="lltm_inline running", daemon=True)
         self._thread.start()
 
-    def settle(self, result: Any) -> None:
+    def settle(self, result: Any, *, raw: bool = False) -> None:
         """Show the result in its place."""
         self._over.set()
         self._thread.join()
-        self._output.show(result)
+        self._output.show(result, raw=raw)
 
     def fail(self) -> None:
         """Say when it ended without a result, if anything was shown."""
         self._over.set()
         self._thread.join()
         if self._output.is_shown:
-            self._output.show(_Line(f"{self.text}: ended after {self._elapsed():.1f} s", ""))
+            self._draw(": ended after", "")
 
     def _run(self) -> None:
         wait = _QUIET_SECONDS
         while not self._over.wait(wait):
-            self._output.show(_Line(f"{self.text} · {self._elapsed():.1f} s", self.fragment))
+            self._draw(" ·", self.fragment)
             wait = _BETWEEN_SECONDS
 
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._started
-
-
-class _Line:
-    """A line about what is being done."""
-
-    def __init__(self, text: str, fragment: str) -> None:
-        self._text, self._fragment = text, fragment
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def _repr_html_(self) -> str:
-        return page(paragraph(self._text, cls="li-faint"), Html(self._fragment))
-
-
-class _Card:
-    """A failed build as an output of its cell: the message as text, the card of `BuildError` as HTML."""
-
-    def __init__(self, error: BuildError) -> None:
-        self._error = error
-
-    def __repr__(self) -> str:
-        return f"{type(self._error).__name__}: {self._error}"
-
-    def _repr_html_(self) -> str:
-        return str(self._error._repr_html_())
+    def _draw(self, how: str, fragment: str) -> None:
+        line = f"{self.text}{how} {time.monotonic() - self._started:.1f} s"
+        drawn = page(paragraph(line, cls="li-faint"), Html(fragment))
+        self._output.show({"text/plain": line, "text/html": drawn}, raw=True)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from .. import journal
 from ..base.command_line import as_typed
 from ..base.shell import in_notebook
-from ..base.verbs import by_argument
+from ..base.verbs import by_argument, laid_out
 from ..errors import BuildError, CheckError, CrashError, LltmInlineError
 from ..journal.recovery import waiting
 from ..model.outcomes import headline
 from . import completion, inline_cell
 from .cell import run
 from .live import Notebook, Terminal
-from .options import OPTIONS, help_of_options, parse
+from .options import OPTIONS, parse
 from .verbs import help_of_verbs, perform
 
 _RED, _END = "\033[31m", "\033[0m"
@@ -34,7 +35,7 @@ kernel. The revision is registered, and kept in the journal, also where it does 
 nothing typed is lost. Messages of the compiler count in the lines of the cell, its first line
 being `%%kernel`. A cell that does not compile, or is wrong under --check, stops "Run all".
 
-{help_of_options()}
+{laid_out([(option.usage, option.help) for option in OPTIONS])}
 
 `$name` and `{{expression}}` in the first line stand for values of Python.
 To start from the text of a kernel: %kernel source axpy/cpp"""
@@ -63,8 +64,8 @@ def load(shell: Any) -> None:
     shell.register_magic_function(cell, "cell", "kernel")
     shell.register_magic_function(line, "line", "kernel")
     shell.register_magic_function(inline, "cell", "load_inline")
-    unload_transform(shell)
-    shell.input_transformers_cleanup.append(with_body)
+    if with_body not in shell.input_transformers_cleanup:
+        shell.input_transformers_cleanup.append(with_body)
     completion.load(shell)
     left = waiting()
     if left:
@@ -78,13 +79,9 @@ def unload(shell: Any) -> None:
     """Take the magics and their completion away again; revisions and the journal stay."""
     for kind, name in (("cell", "kernel"), ("line", "kernel"), ("cell", "load_inline")):
         shell.magics_manager.magics[kind].pop(name, None)
-    unload_transform(shell)
+    if with_body in shell.input_transformers_cleanup:
+        shell.input_transformers_cleanup.remove(with_body)
     completion.unload(shell)
-
-
-def unload_transform(shell: Any) -> None:
-    """Remove `with_body` from a shell, where it has it."""
-    shell.input_transformers_cleanup[:] = [each for each in shell.input_transformers_cleanup if each is not with_body]
 
 
 def with_body(lines: list[str]) -> list[str]:
@@ -124,7 +121,7 @@ def _shortened(shell: Any) -> Iterator[Terminal | Notebook]:
         yield Notebook() if in_notebook() else Terminal()
     except (BuildError, CheckError, CrashError) as error:
         if in_notebook():
-            _shorten(shell, error)
+            error.__dict__["_render_traceback_"] = partial(_shortened_lines, shell, error)
         raise
 
 
@@ -137,13 +134,9 @@ def _lines_ahead(shell: Any, magic: str) -> int:
     return above.count("\n") if code.lstrip().startswith(magic) else 0
 
 
-def _shorten(shell: Any, error: LltmInlineError) -> None:
-    """Let a notebook show one line in place of a traceback, where the cell has shown the rest already."""
-
-    def lines() -> list[str]:
-        if shell.InteractiveTB.mode in ("Verbose", "Docs"):
-            return type(error)._render_traceback_(error)
-        notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
-        return [f"{_RED}{type(error).__name__}{_END}: {headline(error)}{notes}"]
-
-    error.__dict__["_render_traceback_"] = lines
+def _shortened_lines(shell: Any, error: LltmInlineError) -> list[str]:
+    """Write what a notebook shows in place of a traceback: one line, where the cell has shown the rest already."""
+    if shell.InteractiveTB.mode in ("Verbose", "Docs"):
+        return type(error)._render_traceback_(error)
+    notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
+    return [f"{_RED}{type(error).__name__}{_END}: {headline(error)}{notes}"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.arguments import shown
 from ..base.device import DEVICES
-from ..base.verbs import EXAMPLE, Option, duration, laid_out, size, split, value_of
+from ..base.verbs import EXAMPLE, Option, duration, size, split, value_of
 from ..errors import InputError
 from ..model.registry import BINDINGS
 from ..tables.timings import DIRECTIONS
@@ -152,15 +153,8 @@ def _pairs(option: str, words: Sequence[str]) -> list[tuple[str, str]]:
 
 def _number(name: str, text: str) -> int | float:
     for read in (int, float):
-        try:
+        with suppress(ValueError, OverflowError):  # the second: an integer beyond all floating-point numbers
             number: Any = read(text)
             if math.isfinite(number):
                 return number
-        except (ValueError, OverflowError):  # the second: an integer beyond all floating-point numbers
-            continue
     raise InputError(f"%%kernel: --params {name}={text}, want a number, such as {name}=8")
-
-
-def help_of_options() -> str:
-    """Lay the options out as the rows of a help text."""
-    return laid_out([(option.usage, option.help) for option in OPTIONS])

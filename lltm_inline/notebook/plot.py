@@ -9,8 +9,7 @@ gives a line over its values, over two a heat map with the numbers written in. W
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from matplotlib import colormaps
@@ -26,7 +25,7 @@ from ..errors import InputError
 from ..model.registry import History
 from ..tables.counts import Counts
 from ..tables.memory import Memory
-from ..tables.sweep import Point, Sweep
+from ..tables.sweep import Sweep
 from ..tables.table import Table
 from ..tables.timings import TITLES, Row, Timings
 from ..tables.words import NOISE_FLOOR, bytes_text, three, time_text
@@ -95,37 +94,30 @@ def plot(
         'GRAIN'
     """
     require_inches(size)
-    if isinstance(timings, Timings):
-        return _plot_timings(timings, size)
-    if isinstance(timings, Memory):
-        return _plot_memory(timings, size)
-    if isinstance(timings, Sweep):
-        return _plot_sweep(timings, size)
-    if isinstance(timings, Counts):
-        return plot_counts(timings, size)
-    if isinstance(timings, History):
-        return plot_history(timings, size)
-    if isinstance(timings, Roofline):
-        return plot_roofline(timings, size)
+    ways: tuple[tuple[type, Callable[..., Figure]], ...] = (
+        (Timings, _plot_timings), (Memory, _plot_memory), (Sweep, _plot_sweep),
+        (Counts, plot_counts), (History, plot_history), (Roofline, plot_roofline),
+    )  # fmt: skip
+    for kind, draw in ways:
+        if isinstance(timings, kind):
+            return draw(timings, size)
     raise refusal("timings", timings, "what benchmark, memory, sweep, counts, registry.history or roofline gave")
 
 
 def _plot_timings(timings: Timings, size: tuple[float, float] | None) -> Figure:
     if not timings.rows:
         raise InputError("nothing was timed: there is nothing to plot")
-    directions, look = timings.directions, Look.of(timings, partial(_work, timings))
+    baseline = timings.select(kernel=timings.baseline)  # sizes stand in the order of how long it takes in all
+    look = Look.of(timings, lambda size: sum(row.median for row in baseline.select(size=size).rows))
+    directions = timings.directions
     lines, compares = len(timings.sizes) > 1, len(look.styles) > 1
     top = 2.7 if lines else 0.7 + 0.33 * len(look.styles)
     below = 0.0 if not compares else 1.9 if lines else 0.7 + 0.33 * (len(look.styles) - 1)
     title = _title(timings)
-    figure = open_figure(
-        title,
-        " · ".join(filter(None, [timings.conditions(" · "), timings.crowd])),
-        f"times per call of {title}. {timings.verdict()}",
-        styles=look.styles if lines else {},
-        inches=(max(5.2, 1.2 + 3.3 * len(directions)), top + below + 0.6 * lines),
-        size=size,
-    )
+    conditions = " · ".join(filter(None, [timings.conditions(" · "), timings.crowd]))
+    words, styles = f"times per call of {title}. {timings.verdict()}", look.styles if lines else {}
+    inches = (max(5.2, 1.2 + 3.3 * len(directions)), top + below + 0.6 * lines)
+    figure = open_figure(title, conditions, words, styles=styles, inches=inches, size=size)
     grid = figure.subplots(
         2 if compares else 1, len(directions), squeeze=False, sharex="col" if lines else False, sharey="row",
         height_ratios=[top, below] if compares else None,
@@ -136,11 +128,18 @@ def _plot_timings(timings: Timings, size: tuple[float, float] | None) -> Figure:
     for column, direction in enumerate(directions):
         part = timings.select(direction=direction)
         grid[0][column].set_title(TITLES[direction], fontsize=10, loc="left")
-        (_time_lines if lines else _time_bars)(grid[0][column], part, look, column == 0)
+        if not lines:
+            _time_bars(grid[0][column], part, look, column == 0)
+            if compares:
+                _speedup_bars(grid[1][column], part, look.without(timings.baseline), column == 0)
+            continue
+        _curves(grid[0][column], part, look, lambda row: (row.median, row.q1, row.q3))
         if compares:
-            (_speedup_lines if lines else _speedup_bars)(grid[1][column], part, look, column == 0)
+            _curves(grid[1][column], part, look.without(timings.baseline), _ratio)
+            grid[1][column].axhline(1, color=BASELINE_COLOUR, linewidth=1)
     if lines:
         axis_of_sizes(timings.sizes[0], look, grid[-1])
+        grid[0][0].set_ylabel("time per call", fontsize=9)
         panels = (figure.below - 0.9) / (top + below)
         ends = min(row.q1 for row in timings.rows), max(row.q3 for row in timings.rows)
         time_ticks(grid[0][0], *ends, panels * top)
@@ -156,13 +155,9 @@ def _title(table: Table[Any]) -> str:
     return first.subject + (f": {first.size_text.replace(' ', ', ')}" if len(table.sizes) == 1 else "")
 
 
-def _work(timings: Timings, size: Mapping[str, int]) -> float:
-    """Order sizes by how long the baseline takes in all."""
-    return sum(row.median for row in timings.select(size=size, kernel=timings.baseline).rows)
-
-
 def _curves(axes: Axes, timings: Timings, look: Look, values: Callable[[Row], Sequence[float | None]]) -> None:
     """Draw for each kernel a line through the first value of its rows, and a band between the other two."""
+    axes.set_yscale("log")
     for label, style in look.styles.items():
         rows, at = look.along(timings, label)
         if not rows:
@@ -176,13 +171,6 @@ def _curves(axes: Axes, timings: Timings, look: Look, values: Callable[[Row], Se
     plain(axes, rules=True)
 
 
-def _time_lines(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None:
-    axes.set_yscale("log")
-    _curves(axes, timings, look, lambda row: (row.median, row.q1, row.q3))
-    if is_first:
-        axes.set_ylabel("time per call", fontsize=9)
-
-
 def _speedups(timings: Timings) -> list[float]:
     """Return the speed-ups of all kernels but the baseline, and the ends of their intervals, of which something can be told."""
     rows = [row for row in timings.rows if row.kernel != timings.baseline and row.outcome != "unknown"]
@@ -192,12 +180,6 @@ def _speedups(timings: Timings) -> list[float]:
 def _ratio(row: Row) -> tuple[float, float | None, float | None]:
     """Return what is drawn of a speed-up: nothing where nothing can be told, as a line through noise is a zigzag."""
     return (math.nan, None, None) if row.outcome == "unknown" else (row.speedup, row.speedup_low, row.speedup_high)
-
-
-def _speedup_lines(axes: Axes, timings: Timings, look: Look, _: bool) -> None:
-    axes.set_yscale("log")
-    _curves(axes, timings, look.without(timings.baseline), _ratio)
-    axes.axhline(1, color=BASELINE_COLOUR, linewidth=1)
 
 
 def _time_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None:
@@ -217,7 +199,6 @@ def _time_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None
 
 def _speedup_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None:
     """Draw one point a kernel with its confidence interval beside the line at 1x."""
-    look = look.without(timings.baseline)
     axes.set_xscale("log")
     low, high = ratio_ticks(axes.xaxis, _speedups(timings), 5)
     for place, row, style in look.bars(timings):
@@ -247,14 +228,10 @@ def _plot_memory(memory: Memory, size: tuple[float, float] | None) -> Figure:
     lines = len(memory.sizes) > 1
     look = Look.of(memory, lambda size: sum(row.peak for row in memory.select(size=size).rows))
     title = _title(memory)
-    figure = open_figure(
-        title,
-        f"bytes above inputs and parameters · {memory.conditions(' · ')}",
-        f"{title}. {memory.verdict()}",
-        styles=look.styles if lines else {},
-        inches=(7.8, (3.0 if lines else 0.7 + 0.33 * len(look.styles)) + 0.5),
-        size=size,
-    )
+    conditions = f"bytes above inputs and parameters · {memory.conditions(' · ')}"
+    inches = (7.8, 3.5 if lines else 1.2 + 0.33 * len(look.styles))
+    styles = look.styles if lines else {}
+    figure = open_figure(title, conditions, f"{title}. {memory.verdict()}", styles=styles, inches=inches, size=size)
     panels = figure.subplots(1, 2)
     titles = {"held": "held for backward", "peak": "peak, forward + backward"}
     for axes, (column, heading) in zip(panels, titles.items(), strict=True):
@@ -262,7 +239,13 @@ def _plot_memory(memory: Memory, size: tuple[float, float] | None) -> Figure:
         (_memory_lines if lines else _memory_bars)(axes, memory, look, column)
     if lines:
         axis_of_sizes(memory.sizes[0], look, panels)
-        _thin_out(look, panels)
+    if lines and look.letter:  # numbers that stand too near to the next larger one could not be read
+        kept: list[float] = []
+        for place in sorted(look.places.values(), reverse=True):
+            if not kept or kept[-1] - place > 0.07 * max(look.places.values()):
+                kept.append(place)
+        for axes in panels:
+            axes.set_xticks(kept, [f"{place:.0f}" for place in kept], fontsize=8)
     return figure
 
 
@@ -282,33 +265,15 @@ def _memory_lines(axes: Axes, memory: Memory, look: Look, column: str) -> None:
         axes.annotate(
             text, (place, height), (6, 0), textcoords="offset points", va="center", fontsize=8, color=color
         )  # fmt: skip
-    if column == "held":
-        _outputs_line(axes, memory, look)
+    if column == "held":  # how much of it are the outputs: the same for every kernel
+        rows, at = look.along(memory, memory.kernels[0])
+        axes.plot(at, [row.outputs for row in rows], color=GREY, linestyle=(0, (1, 2)), linewidth=1)
+        how: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": 7.5, "color": GREY}
+        axes.annotate("outputs", (at[-1], rows[-1].outputs), (-2, 4), **how)
     axes.margins(x=0.04)
     axes.set_xlim(right=max(look.places.values()) * 1.14 if look.letter else None)
     _from_zero(axes.yaxis, most * 1.08)
     plain(axes, rules=True)
-
-
-def _thin_out(look: Look, row: tuple[Axes, ...]) -> None:
-    """Leave out the numbers of sizes that stand too near to the next larger one to be read."""
-    if not look.letter:
-        return
-    kept: list[float] = []
-    for place in sorted(look.places.values(), reverse=True):
-        if not kept or kept[-1] - place > 0.07 * max(look.places.values()):
-            kept.append(place)
-    for axes in row:
-        axes.set_xticks(kept, [f"{place:.0f}" for place in kept], fontsize=8)
-
-
-def _outputs_line(axes: Axes, memory: Memory, look: Look) -> None:
-    """Show how much of what is held are the outputs: the same for every kernel."""
-    rows, at = look.along(memory, memory.kernels[0])
-    axes.plot(at, [row.outputs for row in rows], color=GREY, linestyle=(0, (1, 2)), linewidth=1)
-    axes.annotate(
-        "outputs", (at[-1], rows[-1].outputs), (-2, 4), textcoords="offset points", ha="right", fontsize=7.5, color=GREY
-    )  # fmt: skip
 
 
 def _memory_bars(axes: Axes, memory: Memory, look: Look, column: str) -> None:
@@ -351,14 +316,8 @@ def _plot_sweep(sweep: Sweep, size: tuple[float, float] | None) -> Figure:
     title = f"{sweep.kernel}, {base.dtype}, {base.device}: {where}, {base.direction}"
     unsure = any(point.row is not None and point.row.outcome == "unknown" for point in sweep.rows)
     finding = sweep.verdict().partition("\n")[0] + "; ?: too few rounds or too noisy to tell" * unsure
-    figure = open_figure(
-        title,
-        f"{finding} · {sweep.timings.conditions(' · ')}",
-        f"{title}. {sweep.verdict()}",
-        styles={},
-        inches=inches,
-        size=size,
-    )
+    conditions = f"{finding} · {sweep.timings.conditions(' · ')}"
+    figure = open_figure(title, conditions, f"{title}. {sweep.verdict()}", inches=inches, size=size)
     axes = figure.subplots()
     if len(names) > 1:
         _sweep_map(axes, sweep)
@@ -370,34 +329,29 @@ def _plot_sweep(sweep: Sweep, size: tuple[float, float] | None) -> Figure:
 def _sweep_map(axes: Axes, sweep: Sweep) -> None:
     """Draw a cell for each pair of values."""
     down, across = sweep.params
-    reach = max(
-        [
-            _LEAST_REACH,
-            *(
-                max(p.row.speedup, 1 / p.row.speedup)
-                for p in sweep.rows
-                if p.row is not None and p.row.outcome != "unknown"
-            ),
-        ]
-    )
-    norm, colours = Normalize(-math.log(reach), math.log(reach)), colormaps[_MAP]
-    for point in sweep.rows:
-        x = sweep.params[across].index(point.params[across])
-        y = sweep.params[down].index(point.params[down])
-        colour: Any = "none"
-        if point.row is not None:
-            share = _SHARES[point.row.outcome]
-            colour = colours(norm(share * math.log(point.row.speedup)))
+    told = [row.speedup for row in sweep.timings.rows if row.outcome != "unknown"]
+    reach = max([_LEAST_REACH, *(max(speedup, 1 / speedup) for speedup in told)])
+    norm, colours, best = Normalize(-math.log(reach), math.log(reach)), colormaps[_MAP], sweep.best
+    colour: Any
+    for number, point in enumerate(sweep.rows):
+        y, x = divmod(number, len(sweep.params[across]))
+        how: dict[str, Any] = {"ha": "center", "va": "center"}
+        if (row := point.row) is None:
+            colour, ink, text, small = "none", "black", "not timed", point.problem.partition(":")[0]
+            how["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        else:
+            colour = colours(norm(_SHARES[row.outcome] * math.log(row.speedup)))
+            ink, text, small = _ink(colour), sweep.cell(point).removeprefix("best "), time_text(row.median)
         axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=2))
-        if point.row is None:
-            axes.add_patch(
-                Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, fill=False, edgecolor=RULE, hatch="///", linewidth=0)
-            )
-        _write_cell(axes, sweep, point, x, y, "black" if point.row is None else _ink(colour))
-    best = sweep.best
-    if best is not None:
-        x, y = sweep.params[across].index(best.params[across]), sweep.params[down].index(best.params[down])
-        axes.add_patch(Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, fill=False, edgecolor="black", linewidth=2.2))
+        if row is None:
+            hatched: dict[str, Any] = {"fill": False, "edgecolor": RULE, "hatch": "///", "linewidth": 0}
+            axes.add_patch(Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, **hatched))
+        weight = "bold" if row is not None and row.outcome in ("faster", "slower") else "normal"
+        axes.text(x, y - 0.1, text, fontsize=9, color=ink, fontweight=weight, **how)
+        axes.text(x, y + 0.24, small if len(small) <= 18 else f"{small[:17]}…", fontsize=7, color=ink, **how)
+        if point is best:  # over the cells that come after it
+            frame = Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, fill=False, edgecolor="black", linewidth=2.2)
+            axes.add_patch(frame).set_zorder(1.5)
     axes.set_xlim(-0.5, len(sweep.params[across]) - 0.5)
     axes.set_ylim(len(sweep.params[down]) - 0.5, -0.5)
     for name, axis in ((across, axes.xaxis), (down, axes.yaxis)):
@@ -409,23 +363,6 @@ def _sweep_map(axes: Axes, sweep: Sweep) -> None:
                    fontsize=9, loc="left")  # fmt: skip
 
 
-def _write_cell(axes: Axes, sweep: Sweep, point: Point, x: float, y: float, ink: str) -> None:
-    """Write speed-up and time into a cell: bold where it is a finding."""
-    if point.row is None:
-        text, small = "not timed", point.problem.partition(":")[0]
-    else:
-        text, small = sweep.cell(point).removeprefix("best "), time_text(point.row.median)
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 1} if point.row is None else None
-    axes.text(x, y - 0.1, text, ha="center", va="center", fontsize=9, color=ink, bbox=box,
-              fontweight="bold" if _is_finding(point) else "normal")  # fmt: skip
-    small = small if len(small) <= 18 else f"{small[:17]}…"
-    axes.text(x, y + 0.24, small, ha="center", va="center", fontsize=7, color=ink, bbox=box)
-
-
-def _is_finding(point: Point) -> bool:
-    return point.row is not None and point.row.outcome in ("faster", "slower")
-
-
 def _ink(colour: Any) -> str:
     """Choose black or white, whichever stands out more from a colour."""
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3])
@@ -435,8 +372,7 @@ def _ink(colour: Any) -> str:
 def _sweep_line(axes: Axes, sweep: Sweep, inches: float) -> None:
     """Draw the speed-up over the values of the one param, with its interval."""
     ((name, values),) = sweep.params.items()
-    places = {value: number for number, value in enumerate(values)}
-    rows = [(places[point.params[name]], point.row) for point in sweep.rows if point.row is not None]
+    rows = [(x, point.row) for x, point in enumerate(sweep.rows) if point.row is not None]
     axes.set_yscale("log")
     axes.axhspan(1 / NOISE_FLOOR, NOISE_FLOOR, color=RULE, zorder=0)
     axes.axhline(1, color=BASELINE_COLOUR, linewidth=1)
@@ -448,8 +384,7 @@ def _sweep_line(axes: Axes, sweep: Sweep, inches: float) -> None:
             axes.plot([x], [row.speedup], color=_BLUE, marker="o", markersize=5, markerfacecolor="white")
         if row.speedup_low and row.speedup_high:
             axes.plot([x, x], [row.speedup_low, row.speedup_high], color=_BLUE, linewidth=3, alpha=0.5)
-    for point in sweep.rows:
-        x = places[point.params[name]]
+    for x, point in enumerate(sweep.rows):
         if point.row is None:
             axes.annotate(
                 "not timed", (x, 1), (0, -12), textcoords="offset points", ha="center", fontsize=8, color=GREY

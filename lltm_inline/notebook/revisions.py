@@ -29,20 +29,15 @@ def plot_history(history: History, size: tuple[float, float] | None) -> Figure:
     revisions = revisions_of(history)
     places = {row.label: place for place, row in enumerate(revisions)}
     styles = styles_of(list(dict.fromkeys(course.case for courses in groups.values() for course in courses)), "")
-    figure = open_figure(
-        f"{name}, by revision",
-        " — ".join(groups),
-        f"the times of {name} by revision. {history}",
-        styles=styles,
-        inches=(max(5.2, 1.2 + 0.9 * len(revisions)), 4.2 * len(groups)),
-        size=size,
-    )
+    title, words = f"{name}, by revision", f"the times of {name} by revision. {history}"
+    inches = (max(5.2, 1.2 + 0.9 * len(revisions)), 4.2 * len(groups))
+    figure = open_figure(title, " — ".join(groups), words, styles=styles, inches=inches, size=size)
     panels = figure.subplots(2 * len(groups), 1, squeeze=False, sharex=True, height_ratios=[2.4, 1.8] * len(groups))
-    inches = figure.below / len(groups)
+    high = figure.below / len(groups)
     for number, courses in enumerate(groups.values()):
         above, below = panels[2 * number][0], panels[2 * number + 1][0]
-        _draw_times(above, courses, places, styles, 0.5 * inches)
-        _draw_ratios(below, courses, places, styles, 0.35 * inches)
+        _draw_times(above, courses, places, styles, 0.5 * high)
+        _draw_ratios(below, courses, places, styles, 0.35 * high)
     labels = [
         "\n".join([row.label.removeprefix(name) or row.label, *[row.state] * (row.state in _LOUD)]) for row in revisions
     ]

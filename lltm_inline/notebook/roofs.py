@@ -30,14 +30,8 @@ def plot_roofline(found: Roofline, size: tuple[float, float] | None) -> Figure:
     left, right = min([*at, found.ridge]) / 3, max([*at, found.ridge]) * 3
     lowest = min([*reached, found.roofs[0].at(left)]) / 1.6
     styles = styles_of(timings.kernels, timings.baseline)
-    figure = open_figure(
-        found.title,
-        timings.conditions(" · "),
-        f"{found.title}. {found.verdict()}",
-        styles=styles,
-        inches=(7.4, 4.4),
-        size=size,
-    )
+    words = f"{found.title}. {found.verdict()}"
+    figure = open_figure(found.title, timings.conditions(" · "), words, styles=styles, inches=(7.4, 4.4), size=size)
     axes = figure.subplots()
     axes.set_xscale("log")
     axes.set_yscale("log")

@@ -282,27 +282,17 @@ def _check(given: Namespace) -> Iterator[Any]:
         yield _public("check")(kernel, device=given.device)
 
 
-def _measure(name: str, *options: str) -> Callable[[Namespace], Any]:
-    """Return what calls a function that measures several kernels, with these options."""
+def _twin(name: str, *options: str) -> Callable[[Namespace], Any]:
+    """Return what calls the public function of that name with these options."""
+    return lambda given: _public(name)(**{option: getattr(given, option) for option in options})
 
-    def run(given: Namespace) -> Any:
-        kernels = [registry[label] for label in given.kernels]
-        return _public(name)(kernels, **{option: getattr(given, option) for option in options})
 
-    return run
+_benchmark = _twin("benchmark", "kernels", "sizes", "device", "seconds")
 
 
 def _sweep(given: Namespace) -> Any:
-    how = {"direction": given.direction, "device": given.device, "seconds": given.seconds}
-    return _public("sweep")(given.kernel, dict(given.params), given.size, **how)
-
-
-def _asm(given: Namespace) -> Any:
-    how = {"device": given.device, "remarks": given.remarks, "hot": given.hot}
-    return _public("assembly")(given.kernel, given.other, **how)
-
-
-_benchmark = _measure("benchmark", "sizes", "device", "seconds")
+    given.params = dict(given.params)
+    return _twin("sweep", "kernel", "params", "size", "direction", "device", "seconds")(given)
 
 
 def _export(given: Namespace) -> Any:
@@ -359,12 +349,13 @@ TABLE = (
         Option("--direction", "DIRECTION", "what to time; default: both", DIRECTIONS),
         *(_DEVICE, replace(_SECONDS, help="for each point (default 0.3)", default=0.3), *_FILES),
     )),
-    Verb("memory", "measure what kernels hold for backward, and their peak", _measure("memory", "sizes", "device", "depth"),
-         (_BASELINE,), (_SIZES, _DEVICE, Option("--depth", "N", "number of layers (default 1)", read=count, default=1), *_FILES)),
-    Verb("counts", "count what the launches of CUDA kernels ask of the memory; no GPU is needed", _measure("counts", "sizes"),
-         (replace(_KERNELS, help="baseline: the first"),), (_SIZES, *_FILES)),
+    Verb("memory", "measure what kernels hold for backward, and their peak",
+         _twin("memory", "kernels", "sizes", "device", "depth"), (_BASELINE,),
+         (_SIZES, _DEVICE, Option("--depth", "N", "number of layers (default 1)", read=count, default=1), *_FILES)),
+    Verb("counts", "count what the launches of CUDA kernels ask of the memory; no GPU is needed",
+         _twin("counts", "kernels", "sizes"), (replace(_KERNELS, help="baseline: the first"),), (_SIZES, *_FILES)),
     Verb("asm", "show the machine code of its loops, or how those of two differ; --remarks: what the compiler did; "
-         "--hot: where time goes", _asm, (_KERNEL, _OTHER), (
+         "--hot: where time goes", _twin("assembly", "kernel", "other", "device", "remarks", "hot"), (_KERNEL, _OTHER), (
         _ONE_OF,
         Option("--remarks", "", "also what the compiler did with each line, or why not"),
         Option("--hot", "", "also to which lines the time goes, by samples of perf"),
@@ -390,7 +381,7 @@ TABLE = (
         Option("--no-check", "", "export it unchecked, or wrong"),
         Option("--force", "", "move what is in DIR to a directory beside it"),
     )),
-    Verb("doctor", "say what this machine can do, and what mends the gaps", lambda given: _public("doctor")()),
+    Verb("doctor", "say what this machine can do, and what mends the gaps", _twin("doctor")),
 )  # fmt: skip
 #: Those of `%kernel`.
 VERBS = {verb.name: verb for verb in TABLE if verb.only != COMMAND}

@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..base.arguments import plural
 from .markup import Html, join, tag, tick
 from .style import style
 
@@ -91,6 +92,25 @@ def plain(text: str, *, label: str = "text") -> Html:
     left = len(text) - MOST_LETTERS
     text = f"{text[:MOST_LETTERS]}\n... {left} more characters" if left > 0 else text
     return tag("pre", text, cls="li-scroll", role="group", aria_label=label, tabindex="0")
+
+
+def folded(title: str, text: str, *, label: str = "", open: bool = False, count: bool = False) -> Html:
+    """Show text as it was printed behind a line that opens it; nothing of an empty one.
+
+    Args:
+        title: the line.
+        text: what is behind it.
+        label: what that is, for screen readers; the title unless given.
+        open: show it at once.
+        count: say how many lines there are, without empty ones around them.
+
+    Example:
+        >>> "<summary>full log, 2 lines</summary>" in folded("full log", "a\\nb\\n", count=True)
+        True
+    """
+    text = text.strip() if count else text
+    lines = f", {plural(text.count(chr(10)) + 1, 'line')}" * count
+    return fold(title + lines, plain(text, label=label or title), open) if text else Html()
 
 
 @dataclass(frozen=True)
@@ -204,7 +224,7 @@ def table(
             body.append(tag("tr", tag("td", said.content, colspan=str(columns)), cls="li-prose"))
     title = "" if hide_caption else tag("p", tag("b", caption), cls="li-title")
     inner = tag("table", heads, tag("tbody", *body))
-    named = label or _words(caption)
+    named = label or ("table" if isinstance(caption, Html) else str(caption))
     return join([title, tag("div", inner, cls="li-wide", role="group", aria_label=named, tabindex="0")])
 
 
@@ -217,17 +237,11 @@ def filled(head: Sequence[object], rows: Sequence[Sequence[object]]) -> tuple[li
     """
     spans = [cell.span if isinstance(cell, Cell) else 1 for cell in head]
     over = [number for number, span in enumerate(spans) for _ in range(span)]  # by column its heading
-    empty = [
-        spans[number] == 1 and not any(_said(row[at]) for row in rows if at < len(row))
-        for at, number in enumerate(over)
-    ]
+    said = [[str(cell.content if isinstance(cell, Cell) else cell) for cell in row] for row in rows]
+    empty = [spans[number] == 1 and not any(row[at] for row in said if at < len(row)) for at, number in enumerate(over)]
     gone = {number for number, is_empty in zip(over, empty, strict=True) if is_empty}
     kept = [[cell for cell, is_empty in zip(row, empty, strict=False) if not is_empty] for row in rows]
     return [cell for number, cell in enumerate(head) if number not in gone], kept
-
-
-def _said(value: object) -> str:
-    return str(value.content if isinstance(value, Cell) else value)
 
 
 def _cell(value: object, name: str, *, scope: str = "", extra: str = "") -> Html:
@@ -236,10 +250,6 @@ def _cell(value: object, name: str, *, scope: str = "", extra: str = "") -> Html
         return tag("td", cls=cell.classes)  # an empty heading heads nothing
     span = str(cell.span) if cell.span > 1 else None
     return tag(name, cell.content, scope=scope, colspan=span, cls=f"{extra} {cell.classes}".strip())
-
-
-def _words(value: object) -> str:
-    return "table" if isinstance(value, Html) else str(value)
 
 
 def bar(

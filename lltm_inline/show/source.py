@@ -15,8 +15,6 @@ MOST_LINES = 5000
 Line = list[tuple[str, str]]
 
 _POINTER = "▶ "
-_EXCERPT = re.compile(r"\s*(->)?\s*(\d+) \|(?: (.*))?$")
-_CARET = re.compile(r"[\s|]*?\| (\s*)\^(~*)\s*$")
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
@@ -93,11 +91,12 @@ def excerpt(text: str, *, kind: str = "bad", language: str = "cpp", label: str =
     lines: list[tuple[bool, str, str]] = []
     caret: tuple[int, int] = (0, 1)
     for row in text.split("\n"):
-        quoted, pointer = _EXCERPT.match(row), _CARET.match(row)
-        if quoted:
-            lines.append((bool(quoted[1]), quoted[2], quoted[3] or ""))
-        elif pointer and lines:
-            caret = (len(pointer[1]) + 1, len(pointer[2]) + 1)
+        head, bar, code = row.partition(" |")
+        number, code = head.strip().removeprefix("->").strip(), code.removeprefix(" ")
+        if bar and number.isdecimal():
+            lines.append(("->" in head, number, code))
+        elif lines and "^" in code and not number and not code.strip().strip("^~"):
+            caret = (code.index("^") + 1, len(code.strip()))
     coloured = lines_of("\n".join(line for _, _, line in lines), language)
     rows = []
     for (marked, number, _), line in zip(lines, coloured, strict=False):

@@ -18,11 +18,13 @@ class Ink:
         names: CSS variables that may define it, the first that does counts.
         fallback: where none does.
         share: of it in the mixture with the page's own text colour, in percent.
+        tokens: the classes that Pygments has for what stands in it.
     """
 
     names: tuple[str, ...]
     fallback: str
     share: int
+    tokens: str = ""
 
     @property
     def css(self) -> str:
@@ -33,23 +35,23 @@ class Ink:
         return f"color-mix(in srgb,{value} {self.share}%,currentColor)"
 
 
-def _editor(role: str, fallback: str, share: int, vscode: str = "") -> Ink:
+def _editor(role: str, fallback: str, share: int, tokens: str, vscode: str = "") -> Ink:
     names = (f"--jp-mirror-editor-{role}-color", *([f"--vscode-{vscode}"] if vscode else []))
-    return Ink(names, fallback, share)
+    return Ink(names, fallback, share, tokens)
 
 
 #: The inks by name; tests compute the contrast of each with the grounds of Lab's themes.
 INKS = {
     "good": Ink((), "#1a9b40", 45),
     "bad": Ink((), "#e5333b", 50),
-    "keyword": _editor("keyword", "#2a8a2e", 50),
-    "type": _editor("variable-3", "#12855c", 55),
-    "number": _editor("number", "#18882a", 55, "debugTokenExpression-number"),
-    "string": _editor("string", "#c64040", 80, "debugTokenExpression-string"),
-    "comment": _editor("comment", "#408080", 55),
-    "meta": _editor("meta", "#aa22ff", 45),
-    "name": _editor("def", "#3a5fff", 50),
-    "operator": _editor("operator", "#9a30dd", 45),
+    "keyword": _editor("keyword", "#2a8a2e", 50, "k kc kd kn kp kr ow"),
+    "type": _editor("variable-3", "#12855c", 55, "kt nb nc"),
+    "number": _editor("number", "#18882a", 55, "m mb mf mh mi mo", "debugTokenExpression-number"),
+    "string": _editor("string", "#c64040", 80, "s s1 s2 sa sb sc sd se si sr", "debugTokenExpression-string"),
+    "comment": _editor("comment", "#408080", 55, "c c1 ch cm"),
+    "meta": _editor("meta", "#aa22ff", 45, "cp cpf cs"),
+    "name": _editor("def", "#3a5fff", 50, "nf fm nd"),
+    "operator": _editor("operator", "#9a30dd", 45, "o"),
 }
 
 #: Translucent grounds by name: red, green, blue, alpha.
@@ -65,17 +67,6 @@ FAINT = 78
 #: What every rule begins with. Not to have an id weighs as much as an id does: Lab's own rules for tables, rows and code
 #: have three classes in front, and would win otherwise.
 SCOPE = ".lltm-inline:not(#li)"
-
-_TOKENS = {
-    "keyword": "k kc kd kn kp kr ow",
-    "type": "kt nb nc",
-    "number": "m mb mf mh mi mo",
-    "string": "s s1 s2 sa sb sc sd se si sr",
-    "comment": "c c1 ch cm",
-    "meta": "cp cpf cs",
-    "name": "nf fm nd",
-    "operator": "o",
-}
 
 #: Whatever scrolls has a position, and so holds the hidden words that stand in it: they have none, and would otherwise lengthen
 #: the first box around it that has one.
@@ -157,16 +148,6 @@ overflow-wrap:normal;word-break:normal;font-weight:normal}
 _DARK = "filter:invert(1) hue-rotate(180deg);mix-blend-mode:screen"
 
 
-def tint(name: str) -> str:
-    """Write a ground for a style sheet.
-
-    Example:
-        >>> tint("plain")
-        'rgba(128,128,128,0.12)'
-    """
-    return f"rgba({','.join(map(str, TINTS[name]))})"
-
-
 @cache
 def style() -> str:
     """Return the style sheet, every rule limited to what stands in an element of class `lltm-inline`.
@@ -176,12 +157,11 @@ def style() -> str:
         True
     """
     rules = _RULES.replace("DARK", _DARK)
-    for name in TINTS:
-        rules = rules.replace(f"TINT-{name}", tint(name))
+    for name, ground in TINTS.items():
+        rules = rules.replace(f"TINT-{name}", f"rgba({','.join(map(str, ground))})")
     for name, ink in INKS.items():
         rules = rules.replace(f"INK-{name}", ink.css)
-    for name, classes in _TOKENS.items():
-        selectors = ",".join(f"& .li-code .{word}" for word in classes.split())
+        selectors = ",".join(f"& .li-code .{word}" for word in ink.tokens.split())
         extra = {"keyword": ";font-weight:bold", "comment": ";font-style:italic"}.get(name, "")
-        rules += f"{selectors}{{color:{INKS[name].css}{extra}}}\n"
+        rules += f"{selectors}{{color:{ink.css}{extra}}}\n" if selectors else ""
     return rules.replace("FAINT", str(FAINT)).replace("&", SCOPE).strip()

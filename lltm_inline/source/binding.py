@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
@@ -101,28 +101,17 @@ def input_checks(op: Op) -> tuple[InputCheck, ...]:
     """
     checks = []
     known: set[str] = set()
-    for argument in op.signature.inputs:
-        if argument.name not in op.shapes:
+    for a in op.signature.inputs:
+        if a.name not in op.shapes:
             continue
-        shape, tells = op.shape_of[argument.name], dict[str, int]()
-        if argument in op.required and not shape.any_rank:
+        shape, tells = op.shape_of[a.name], dict[str, int]()
+        if a in op.required and not shape.any_rank:
             for axis, dim in enumerate(shape.dims):
                 if dim.letter and dim.letter not in known | {*tells}:
                     tells[dim.letter] = axis
         known |= {*tells}
-        alike = shape.any_rank and (argument.is_list or argument.name != op.any_rank[0])
-        checks.append(
-            InputCheck(
-                argument.name,
-                argument.type == "Tensor?",
-                argument.is_list,
-                shape,
-                argument.dtype,
-                argument.told,
-                tells,
-                alike,
-            )
-        )
+        alike = shape.any_rank and (a.is_list or a.name != op.any_rank[0])
+        checks.append(InputCheck(a.name, a.type == "Tensor?", a.is_list, shape, a.dtype, a.told, tells, alike))
     return tuple(checks)
 
 
@@ -229,7 +218,7 @@ _MEMORY_OF_OPTIONAL = """\
 const void* memory_of(const std::optional<$tensor>& tensor) { return tensor ? memory_of(*tensor) : nullptr; }
 """
 
-#: Functions that take values from the stack, each with the types of arguments that need it; one may need those before it.
+#: Functions that take values from the stack, each with how the types of arguments end that need it; one may need those before it.
 _TAKE = {
     r"""
 template <class T> T number_(StableIValue value) {
@@ -237,7 +226,7 @@ template <class T> T number_(StableIValue value) {
   std::memcpy(&result, &value, sizeof(T));
   return result;
 }
-""": re.compile("float|int|bool|ScalarType"),
+""": ("float", "int", "bool", "ScalarType"),
     r"""
 std::string text_(StableIValue value) {
   const auto handle = reinterpret_cast<StringHandle>(value);
@@ -248,14 +237,14 @@ std::string text_(StableIValue value) {
   torch_delete_string(handle);
   return text;
 }
-""": re.compile("str"),
+""": ("str",),
     r"""
 template <class F> auto optional_(StableIValue value, F take) -> std::optional<decltype(take(value))> {
   if (!value) return std::nullopt;
   const std::unique_ptr<StableIValue> inner(reinterpret_cast<StableIValue*>(value));
   return take(*inner);
 }
-""": re.compile(r".*\?"),
+""": ("?",),
     r"""
 template <class F> auto list_(StableIValue value, F take) {
   const auto handle = reinterpret_cast<StableListHandle>(value);
@@ -270,7 +259,7 @@ template <class F> auto list_(StableIValue value, F take) {
   torch_delete_list(handle);
   return items;
 }
-""": re.compile(r".*\[\]"),
+""": ("[]",),
 }
 _GIVE_NUMBER = """
 template <class T> StableIValue bits_(T number) {
@@ -322,6 +311,7 @@ def _library_binding(
             f"  auto out_ = {_call(own[1], [*taken, Argument('wanted_', '')], 'wanted_', device)};\n"
             f"{_box(taken, (), [Argument('', 'Tensor')] * count, raw, kernel.functions[1] * ('backward' in interface.lists))}\n}}\n"
         )
+    listed = kernel.functions[0] * ("forward" in interface.lists)
     schema = dict(zip(functions, declared or [spelled[name] for name in functions], strict=True))
     return Template(_BINDING).substitute(
         op=op.name,
@@ -339,15 +329,11 @@ def _library_binding(
         changed=_changed(signature.changed) if package else "",  # in the playground the bridge does it
         out="auto out_ = " * bool(signature.outputs or extras),
         tensors=", ".join(argument.name for argument in signature.inputs if argument.name in op.shapes),
-        forward_box=_box(
-            signature.inputs,
-            signature.outputs,
-            extras,
-            not interface.through_aten,
-            kernel.functions[0] * ("forward" in interface.lists),
-        ),
+        forward_box=_box(signature.inputs, signature.outputs, extras, not interface.through_aten, listed),
         backward=backward,
-        define="\n".join(f"  check(aoti_torch_library_def(library, {_literal(schema[name])}));" for name in functions),
+        define="\n".join(
+            f"  check(aoti_torch_library_def(library, {json.dumps(schema[name])}));" for name in functions
+        ),
         implement="\n".join(
             f'  implement("{_dispatch_key(kernel, interface, name, device)}", "{schema[name].partition("(")[0]}", &boxed_{name});'
             for name in functions
@@ -376,12 +362,6 @@ def _every(outputs: Sequence[Argument]) -> str:
     return f"std::array{{{', '.join(['true'] * len(outputs))}}}" if outputs else ""
 
 
-def _literal(text: str) -> str:
-    """Write a string of C++."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
 def narrow_checks(interface: Interface) -> str:
     """Refuse integers that do not fit into what `forward` takes."""
     return "".join(
@@ -405,16 +385,12 @@ def _memory(kernel: Kernel, optional: bool, capacity: int) -> str:
     """Return the class that gives each result memory of its own."""
     tensor, stable = TENSOR[kernel.api], kernel.api == "stable"
     memory = _MEMORY_OF[kernel.api] + Template(_MEMORY_OF_OPTIONAL * optional).substitute(tensor=tensor)
-    contiguous = (
-        "result.is_contiguous() ? result : torch::stable::contiguous(result)" if stable else "result.contiguous()"
-    )
-    return Template(_PACKED).substitute(
-        memory=memory,
-        tensor=tensor,
-        contiguous=contiguous,
-        clone="torch::stable::clone(result)" if stable else "result.clone()",
-        capacity=capacity,
-    )
+    dense, clone = "result.contiguous()", "result.clone()"
+    if stable:
+        dense = "result.is_contiguous() ? result : torch::stable::contiguous(result)"
+        clone = "torch::stable::clone(result)"
+    words = {"memory": memory, "tensor": tensor, "contiguous": dense, "clone": clone, "capacity": capacity}
+    return Template(_PACKED).substitute(words)
 
 
 def _conversions(kernel: Kernel, op: Op, interface: Interface, arguments: Sequence[Argument]) -> str:
@@ -427,7 +403,7 @@ def _conversions(kernel: Kernel, op: Op, interface: Interface, arguments: Sequen
         # What forward or backward takes, and what it returns: at most outputs and extra tensors, or a gradient for each input.
         capacity = 2 * len(arguments) + len(op.signature.outputs) + interface.extras
         parts.append(_memory(kernel, "Tensor?" in types, capacity))
-    parts += [text.lstrip() for text, of in _TAKE.items() if any(map(of.fullmatch, items | types))]
+    parts += [text.lstrip() for text, ends in _TAKE.items() if any(one.endswith(ends) for one in items | types)]
     if any(not output.is_tensor for output in op.signature.outputs):
         parts.append(_GIVE_NUMBER.lstrip())
     return "\n".join(parts)
@@ -595,6 +571,8 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, 
     letters = ", ".join(f"size_{letter} = {sources[letter]}" for letter in op.letters if letter in sources)
     dtypes = [op.first.dtype] if op.first.dtype else op.dtypes
     dtype_name = "torch::headeronly::toString" if stable else "c10::toString"
+    words = {"tensor": tensor, "first": first, "scalar": scalar, "dtype_name": dtype_name, "size": size}
+    lists = [argument.name for argument in op.required if argument.is_list]
     return Template(_CHECKS).substitute(
         kernel=who or kernel.name,
         tensor=tensor,
@@ -602,9 +580,7 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, 
         fail="throw std::runtime_error(message)" if stable else "TORCH_CHECK(false, message)",
         first=first,
         empty="".join(
-            f'  if ({argument.name}.empty()) fail("{argument.name}", " is empty, want one Tensor at least", "", "");\n'
-            for argument in op.required
-            if argument.is_list
+            f'  if ({name}.empty()) fail("{name}", " is empty, want one Tensor at least", "", "");\n' for name in lists
         ),
         device=device.tensors,
         device_words=device.words,
@@ -612,12 +588,10 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, 
         dtype_name=dtype_name,
         dtype_test=" || ".join(f"dtype == {scalar}::{CPP_DTYPES[dtype]}" for dtype in dtypes),
         dtype_words=" or ".join(CPP_DTYPES[dtype] for dtype in dtypes),
-        has_dtype=Template(_HAS_DTYPE).substitute(tensor=tensor, first=first, scalar=scalar, dtype_name=dtype_name)
-        if any("has_dtype(" in line for line in ranks)
-        else "",
-        same_shape=Template(_SAME_SHAPE).substitute(tensor=tensor, first=op.any_shape, size=size)
-        if any("same_shape(" in line for line in shapes)
-        else "",
+        has_dtype=Template(_HAS_DTYPE * any("has_dtype(" in line for line in ranks)).substitute(words),
+        same_shape=Template(_SAME_SHAPE * any(check.alike for check in checks)).substitute(
+            words | {"first": op.any_shape}
+        ),
         ranks="\n".join(ranks),
         letters=f"  [[maybe_unused]] const {'c10::SymInt' if symbolic else 'int64_t'} {letters};" if letters else "",
         shapes="\n".join(shapes),

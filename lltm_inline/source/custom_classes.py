@@ -52,9 +52,8 @@ def shared_names(masked: str) -> Iterator[tuple[int, str, str]]:
                 f"PyTorch knows class '{name}' by its C++ name, and the next revision's by the same: to load both ends the process",
                 f"Define it in 'namespace {NAMESPACE} {{ ... }}': each build has a name of its own.",
             )
-        within = (
-            next((one[1] for one in reversed(libraries) if one.start() < found.start()), "") if found["member"] else ""
-        )
+        ahead = [one[1] for one in libraries if one.start() < found.start()]
+        within = ahead[-1] if found["member"] and ahead else ""
         of_classes.add(within)
         if within != NAMESPACE:
             where = f"in namespace '{within}'" if within else "in a namespace of its own choice"

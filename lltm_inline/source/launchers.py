@@ -20,7 +20,9 @@ other's headers: the CUDA text compiles in a tenth of the time, or less, that on
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from string import Template
 
 from ..cpp import functions as cpp
@@ -40,6 +42,8 @@ SCALAR_TYPES = {
     "bool": "at::kBool",
 }
 _STREAM = "cudaStream_t"
+#: Makes an error of what is wrong with a launch function.
+_Fail = Callable[[str], TemplateError]
 
 _WANT = "Want pointers (const T*, T*, const int64_t*, ...), numbers (int64_t, int, double, float, bool, T), then cudaStream_t"
 
@@ -85,14 +89,13 @@ def find_launchers(kernel: Kernel, op: Op, text: str) -> tuple[Launcher, ...]:
     """
     found = []
     for function in filter(_is_launch_function, at_file_scope(text)):
-        fail = _Refusal(kernel, function.name)
+        fail = partial(_refusal, kernel, function.name)
         if function.returns != "void":
             raise fail(f"returns '{function.returns}', want void")
         template = _template_parameter(function.template, fail)
         if template and (wrong := [dtype for dtype in op.dtypes if dtype not in _TEMPLATE_TYPES]):
-            raise fail(
-                f"is a template, and op {op.name!r} has dtype {wrong[0]}: only float32 and float64 can be instantiated"
-            )
+            only = "only float32 and float64 can be instantiated"
+            raise fail(f"is a template, and op {op.name!r} has dtype {wrong[0]}: {only}")
         parameters = tuple(_parameter(one, template, fail) for one in function.parameters[:-1])
         if not any(parameter.is_pointer for parameter in parameters):
             raise fail("takes no pointer, so that nothing tells on which device to launch")
@@ -101,7 +104,7 @@ def find_launchers(kernel: Kernel, op: Op, text: str) -> tuple[Launcher, ...]:
         found.append(Launcher(function.name, template, parameters))
     names = [launcher.name for launcher in found]
     if repeated := next((name for name in names if names.count(name) > 1), ""):
-        raise _Refusal(kernel, repeated)("is defined twice: give each launch function a name of its own")
+        raise _refusal(kernel, repeated, "is defined twice: give each launch function a name of its own")
     masked = mask(text)
     if not found and masked.count("{") == masked.count("}"):  # else a bracket hides it, and nvcc will say which
         raise TemplateError(
@@ -117,20 +120,15 @@ def has_launch_functions(text: str) -> bool:
 
 
 def _is_launch_function(function: Function) -> bool:
-    return bool(function.types) and re.sub(r"\bconst\b|\s", "", function.types[-1]) == _STREAM
+    return bool(function.types) and [one for one in function.types[-1].split() if one != "const"] == [_STREAM]
 
 
-class _Refusal:
-    """Makes the error of one launch function."""
-
-    def __init__(self, kernel: Kernel, name: str) -> None:
-        self.start = f"kernel {kernel.label!r}, cuda: launch function {name!r} "
-
-    def __call__(self, what: str) -> TemplateError:
-        return TemplateError(self.start + what)
+def _refusal(kernel: Kernel, name: str, what: str) -> TemplateError:
+    """Make the error of one launch function."""
+    return TemplateError(f"kernel {kernel.label!r}, cuda: launch function {name!r} {what}")
 
 
-def _template_parameter(text: str, fail: _Refusal) -> str:
+def _template_parameter(text: str, fail: _Fail) -> str:
     if not text:
         return ""
     match = re.fullmatch(r"template\s*<\s*(?:class|typename)\s+(\w+)\s*>", text)
@@ -139,7 +137,7 @@ def _template_parameter(text: str, fail: _Refusal) -> str:
     return match[1]
 
 
-def _parameter(one: cpp.Parameter, template: str, fail: _Refusal) -> Parameter:
+def _parameter(one: cpp.Parameter, template: str, fail: _Fail) -> Parameter:
     plain = re.sub(r"\b__restrict(?:__)?\b", "", one.type).replace("std::", "").strip()
     match = re.fullmatch(r"(const )?(\w+)( const)?\s*(\*?)(?:\s*const)?", plain)
     if match is None or match[2] not in (*SCALAR_TYPES, *filter(None, [template])):
@@ -269,9 +267,8 @@ def host_text(kernel: Kernel, op: Op, launchers: tuple[Launcher, ...]) -> str:
     for launcher in launchers:
         for type_ in types_of(launcher, op):
             parameters = [parameter.spelled(launcher.template, type_) for parameter in launcher.parameters]
-            declarations.append(
-                f'extern "C" const char* {launcher.symbol(type_)}({", ".join([*parameters, "void* stream_"])});'
-            )
+            taken = ", ".join([*parameters, "void* stream_"])
+            declarations.append(f'extern "C" const char* {launcher.symbol(type_)}({taken});')
         functions.append(
             Template(_FUNCTION).substitute(
                 name=launcher.name,
@@ -316,10 +313,8 @@ def launch_arguments(launcher: Launcher, type_: str) -> list[str]:
     for parameter in launcher.parameters:
         plain = type_ if parameter.type == launcher.template else parameter.type
         if parameter.is_pointer:
-            const = "const " * parameter.is_const
-            arguments.append(
-                f'launch_.pointer<{const}{plain}>("{parameter.name}", {parameter.name}, {SCALAR_TYPES[plain]})'
-            )
+            spelled, name = "const " * parameter.is_const + plain, parameter.name
+            arguments.append(f'launch_.pointer<{spelled}>("{name}", {name}, {SCALAR_TYPES[plain]})')
         elif parameter.type == "int":
             arguments.append(f'launch_.narrow("{parameter.name}", {parameter.name})')
         else:

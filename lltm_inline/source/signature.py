@@ -110,7 +110,8 @@ def own_text(text: str) -> str:
         >>> own_text("int f();\\n// What the playground calls: f, with")
         'int f();\\n'
     """
-    return re.split(f"^{GENERATED}", text, maxsplit=1, flags=re.MULTILINE)[0]
+    ahead, found, _ = f"\n{text}".partition(f"\n{GENERATED}")
+    return (ahead + "\n" * bool(found))[1:]
 
 
 def examine(kernel: Kernel, op: Op, text: str) -> Interface:
@@ -130,37 +131,30 @@ def examine(kernel: Kernel, op: Op, text: str) -> Interface:
         return Interface(0, False, (Problem(*place, "a comment begins here, and has no end", "End it with */"),))
     if forward is None:
         return Interface(0, backward is not None, (_missing(kernel, text, masked, name, cpp_declaration(kernel, op)),))
-    check = _Examination(kernel, op, text)
+    check = _Examination(kernel, op, text, forward)
+    problems, lists = check.problems, check.lists
     if backward is None and of_gradients not in ("", "backward"):
-        check.problems.append(_missing(kernel, text, masked, of_gradients, "it is to compute the gradients"))
-    extras = check.forward(forward, backward)
-    optional_grads: tuple[bool, ...] = ()
-    if backward is not None and not check.problems:
-        optional_grads = check.optional_grads(backward)
-        check.backward(backward, Interface(extras, True, optional_grads=optional_grads))
-    check.registered(masked)
-    return Interface(
-        extras,
-        backward is not None,
-        tuple(check.problems),
-        optional_grads,
-        backward is None and bool(op.gradients),
-        check.lists,
-        check.narrow(forward),
-    )
+        problems.append(_missing(kernel, text, masked, of_gradients, "it is to compute the gradients"))
+    extras, optional_grads = check.forward(backward), tuple[bool, ...]()
+    if backward is not None and not problems:
+        back = _Examination(kernel, op, text, backward)
+        optional_grads = back.optional_grads
+        back.backward(Interface(extras, True, optional_grads=optional_grads))
+        problems, lists = problems + back.problems, lists + back.lists
+    # Classes and operators that a second revision could not register again.
+    problems += [Problem(*_locate(text, place, kernel.name), *words) for place, *words in shared_names(masked)]
+    alone = backward is None and bool(op.gradients)
+    return Interface(extras, backward is not None, tuple(problems), optional_grads, alone, tuple(lists), check.narrow)
 
 
 def _missing(kernel: Kernel, text: str, masked: str, name: str, declaration: str) -> Problem:
     """Say that a function is not there, at the place where its name stands."""
     other = re.search(rf"\b{name}\s*\(", masked)
-    place = _locate(text, other.start(), kernel.name) if other else (_first_file(text, kernel.name), 1, 1)
+    first = _LINE.search(text)
+    place = _locate(text, other.start(), kernel.name) if other else (first[2] if first else kernel.name, 1, 1)
     ended = re.search(rf"\b{name}\s*\([^;{{}}]*\)\s*(;)\s*{{", masked)
-    help = (
-        "Take the ';' after its ( ) away: it ends the function before its body."
-        if ended
-        else f"Define it as: {declaration}"
-    )
-    return Problem(*place, f"no function '{name}' at file scope", help)
+    ends = "Take the ';' after its ( ) away: it ends the function before its body."
+    return Problem(*place, f"no function '{name}' at file scope", ends if ended else f"Define it as: {declaration}")
 
 
 def cpp_type(argument: Argument, api: str) -> str:
@@ -217,40 +211,38 @@ def tuple_of(count: int, api: str) -> str:
 
 
 class _Examination:
-    """Collects the problems of one kernel; a class only so that kernel, op and text need no passing around."""
+    """Collects the problems of one function; a class only so that kernel, op, text and function need no passing around."""
 
-    def __init__(self, kernel: Kernel, op: Op, text: str) -> None:
-        self.kernel, self.op, self.text = kernel, op, text
+    def __init__(self, kernel: Kernel, op: Op, text: str, function: Function) -> None:
+        self.kernel, self.op, self.text, self.function = kernel, op, text, function
         self.aliases = aliases_in(mask(taken(text)))
         self.problems: list[Problem] = []
-        self.lists: tuple[str, ...] = ()
+        self.lists: list[str] = []
         self.called, self.back = (*kernel.functions, "backward")[:2]
 
-    def problem(self, function: Function, message: str, help: str) -> None:
-        file, line, column = _locate(self.text, function.offset, self.kernel.name)
-        self.problems.append(Problem(file, line, column, message, help))
+    def problem(self, message: str, help: str) -> None:
+        self.problems.append(Problem(*_locate(self.text, self.function.offset, self.kernel.name), message, help))
 
-    def forward(self, function: Function, backward: Function | None) -> int:
+    def forward(self, backward: Function | None) -> int:
         """Look at `forward`, and return how many extra tensors it returns."""
         inputs, outputs = self.op.signature.inputs, self.op.signature.outputs
         want, names = cpp_declaration(self.kernel, self.op), ", ".join(output.name for output in outputs) or "nothing"
-        if len(function.types) != len(inputs):
+        if len(self.function.types) != len(inputs):
             self.problem(
-                function,
-                f"'{self.called}' takes {plural(len(function.types), 'argument')}, op '{self.op.name}' has {len(inputs)}: "
+                f"'{self.called}' takes {plural(len(self.function.types), 'argument')}, op '{self.op.name}' has {len(inputs)}: "
                 f"{', '.join(argument.name for argument in inputs)}",
                 f"Want: {want}, then any extra tensors in the returned tuple.",
             )
             return 0
-        self._order(function, inputs)
-        for number, (argument, type_) in enumerate(zip(inputs, function.types, strict=True), 1):
-            self._type(function, f"argument {number} of '{self.called}'", argument, type_)
+        self._order(inputs)
+        for number, (argument, type_) in enumerate(zip(inputs, self.function.types, strict=True), 1):
+            self._type(f"argument {number} of '{self.called}'", argument, type_)
         tensors = [output.is_tensor for output in outputs]
-        if all(tensors) and outputs and self._is_list(function):
-            self.lists = ("forward",)
+        if all(tensors) and outputs and self._is_list:
+            self.lists.append("forward")
             handed = len(outputs) + len(self.kernel.saves) + 1  # to backward, but for the extra tensors
             return max(len(backward.types) - handed, 0) if backward is not None else 0
-        returned = self._returned(function)
+        returned = self._returned
         if (
             returned is None
             or (outputs and not returned)
@@ -262,15 +254,13 @@ class _Examination:
         ):
             longer = ", or a longer tuple" if outputs else ""
             self.problem(
-                function,
-                f"'{self.called}' returns '{self._named(function)}', want {returned_type(outputs, self.kernel.api)}{longer}",
+                f"'{self.called}' returns '{self._named}', want {returned_type(outputs, self.kernel.api)}{longer}",
                 f"Return {names}, then whatever extra tensors 'backward' needs"
-                f"{self._cure(function, max(len(outputs), 2)) if all(tensors) else ''}.",
+                f"{self._cure(max(len(outputs), 2)) if all(tensors) else ''}.",
             )
             return 0
         if len(returned) < len(outputs):
             self.problem(
-                function,
                 f"'{self.called}' returns {plural(len(returned), 'tensor' if all(tensors) else 'value')}, op '{self.op.name}' has "
                 f"{len(outputs)} outputs: {names}",
                 "Return the outputs first, then whatever extra tensors 'backward' needs.",
@@ -279,100 +269,90 @@ class _Examination:
             return max(len(returned) - len(outputs), 0)
         if outputs and len(returned) > len(outputs):
             self.problem(
-                function,
                 f"'{self.called}' returns {plural(len(returned), 'value')}, op '{self.op.name}' has {plural(len(outputs), 'output')}: "
                 f"{names}",
                 "Return these alone: the op has no gradients, so nobody takes more.",
             )
         return 0  # what a function returns of an op without outputs, as often the changed input, is dropped
 
-    def narrow(self, function: Function) -> tuple[str, ...]:
+    @property
+    def narrow(self) -> tuple[str, ...]:
         """Name the integers that `forward` takes with 32 bits."""
-        pairs = zip(self.op.signature.inputs, function.types, strict=False)
+        pairs = zip(self.op.signature.inputs, self.function.types, strict=False)
         return tuple(a.name for a, type_ in pairs if a.type == "int" and read_type(self._meant(type_)).of in NARROW)
 
-    def registered(self, masked: str) -> None:
-        """Refuse classes and operators that a second revision could not register again."""
-        for place, message, help in shared_names(masked):
-            self.problems.append(Problem(*_locate(self.text, place, self.kernel.name), message, help))
-
-    def optional_grads(self, function: Function) -> tuple[bool, ...]:
+    @property
+    def optional_grads(self) -> tuple[bool, ...]:
         """Tell for each output whether its gradient is taken as an optional tensor."""
-        types = dict(enumerate(function.types))
+        types = dict(enumerate(self.function.types))
         return tuple(
             re.search(r"\boptional\s*<", self._meant(types.get(index, ""))) is not None
             for index in range(len(self.op.signature.outputs))
         )
 
-    def backward(self, function: Function, interface: Interface) -> None:
+    def backward(self, interface: Interface) -> None:
         arguments = backward_arguments(self.kernel, self.op, interface)
         gradients = len(self.op.gradients)
         if not gradients:
             self.problem(
-                function,
                 f"op '{self.op.name}' has no gradients, so nobody calls '{self.back}'",
                 f"Leave it out, or name the function that computes: functions=('{self.called}',).",
             )
             return
         names = [*(argument.name for argument in arguments), "wanted"]
-        if len(function.types) != len(names):
+        if len(self.function.types) != len(names):
             self.problem(
-                function,
-                f"'{self.back}' takes {plural(len(function.types), 'argument')}, want {len(names)}: {', '.join(names)}",
-                f"{self._forgotten(function, names)}That is a gradient for each output, then what saves= names, then the extra "
+                f"'{self.back}' takes {plural(len(self.function.types), 'argument')}, want {len(names)}: {', '.join(names)}",
+                f"{self._forgotten(names)}That is a gradient for each output, then what saves= names, then the extra "
                 f"tensors of '{self.called}', then std::array<bool, {gradients}>.",
             )
             return
-        for number, (argument, type_) in enumerate(zip(arguments, function.types, strict=False), 1):
-            self._type(function, f"argument {number} of '{self.back}'", argument, type_)
-        mask_type = self._meant(function.types[-1]).replace("const ", "").rstrip("& ")
-        if not re.fullmatch(rf"std::array<bool, ?{gradients}>", mask_type):
+        for number, (argument, type_) in enumerate(zip(arguments, self.function.types, strict=False), 1):
+            self._type(f"argument {number} of '{self.back}'", argument, type_)
+        mask_type = self._meant(self.function.types[-1]).replace("const ", "").rstrip("& ")
+        if mask_type.replace("bool, ", "bool,") != f"std::array<bool,{gradients}>":
             self.problem(
-                function,
-                f"the last argument of '{self.back}' is '{function.types[-1]}', want std::array<bool, {gradients}>",
+                f"the last argument of '{self.back}' is '{self.function.types[-1]}', want std::array<bool, {gradients}>",
                 f"It says which of the {gradients} gradients are wanted; leave the others undefined.",
             )
-        if self._is_list(function):
-            self.lists = (*self.lists, "backward")
+        if self._is_list:
+            self.lists.append("backward")
             return
-        returned = self._returned(function)
+        returned = self._returned
         tensors = returned is not None and all(self._is(type_, "Tensor") for type_ in returned)
         if returned is None or not tensors or len(returned) != gradients:
             self.problem(
-                function,
-                f"'{self.back}' returns {plural(len(returned), 'gradient') if returned and tensors else 'a ' + self._named(function)}, "
+                f"'{self.back}' returns {plural(len(returned), 'gradient') if returned and tensors else 'a ' + self._named}, "
                 f"want {gradients}: {', '.join('d_' + argument.name for argument in self.op.gradients)}",
                 f"Return {tuple_of(gradients, self.kernel.api)}, with an undefined tensor for each gradient that is not wanted"
-                f"{self._cure(function, gradients)}.",
+                f"{self._cure(gradients)}.",
             )
 
-    def _forgotten(self, function: Function, names: list[str]) -> str:
+    def _forgotten(self, names: list[str]) -> str:
         """Ask for what `backward` takes by the name of an input or output, and is not given."""
         known = {argument.name for argument in (*self.op.signature.inputs, *self.op.signature.outputs)}
-        missed = [name for name in function.names if name in known and name not in names]
-        if not missed or len(function.types) - len(names) != len(missed):
+        missed = [name for name in self.function.names if name in known and name not in names]
+        if not missed or len(self.function.types) - len(names) != len(missed):
             return ""
         saves = (*self.kernel.saves, *missed)
         return f"Did you forget saves=({', '.join(map(repr, saves))}{',' * (len(saves) == 1)})? "
 
-    def _order(self, function: Function, inputs: tuple[Argument, ...]) -> None:
+    def _order(self, inputs: tuple[Argument, ...]) -> None:
         want = [argument.name for argument in inputs]
-        if list(function.names) != want and sorted(function.names) == sorted(want):
+        if list(self.function.names) != want and sorted(self.function.names) == sorted(want):
             self.problem(
-                function,
-                f"'{self.called}' takes its arguments in the order {', '.join(function.names)}; op '{self.op.name}' passes "
+                f"'{self.called}' takes its arguments in the order {', '.join(self.function.names)}; op '{self.op.name}' passes "
                 f"{', '.join(want)}",
                 "Arguments are passed by position: bring them into the op's order.",
             )
 
-    def _type(self, function: Function, where: str, argument: Argument, type_: str) -> None:
+    def _type(self, where: str, argument: Argument, type_: str) -> None:
         spelled = self._meant(type_)
         by_reference = "&" in spelled and not spelled.startswith("const ") and " const" not in spelled
         # The op may have no more digits than a float.
         is_float = argument.type == "float" and "float64" not in self.op.dtypes and read_type(spelled).of == "float"
         if (by_reference and argument.type != "Tensor") or not (is_float or self._is(spelled, argument.type)):
             self.problem(
-                function,
                 f"{where} ({argument.name}) is '{spelled}', want {cpp_type(argument, self.kernel.api)}",
                 f"The op declares it as '{argument}'.",
             )
@@ -386,25 +366,28 @@ class _Examination:
     def _meant(self, type_: str) -> str:
         return meant(type_, self.aliases)
 
-    def _named(self, function: Function) -> str:
+    @property
+    def _named(self) -> str:
         """Name a return type, and what stands behind an alias."""
-        whole = self._meant(function.returns)
-        return function.returns if whole == function.returns else f"{function.returns} = {whole}"
+        whole = self._meant(self.function.returns)
+        return self.function.returns if whole == self.function.returns else f"{self.function.returns} = {whole}"
 
-    def _cure(self, function: Function, count: int) -> str:
+    def _cure(self, count: int) -> str:
         """Say what to write in place of a container of tensors, of which the type does not tell how many they are."""
-        if not _CONTAINER.fullmatch(self._meant(function.returns)):
+        if not _CONTAINER.fullmatch(self._meant(self.function.returns)):
             return ""
         return f": write {tuple_of(count, self.kernel.api)}, with one {TENSOR[self.kernel.api]} for each; `return {{a, b}};` may stay"
 
-    def _is_list(self, function: Function) -> bool:
+    @property
+    def _is_list(self) -> bool:
         """Tell whether a function returns a list of tensors."""
-        returns = self._meant(function.returns)
+        returns = self._meant(self.function.returns)
         return returns.startswith("std::vector") and self._is(returns, LIST)
 
-    def _returned(self, function: Function) -> list[str] | None:
+    @property
+    def _returned(self) -> list[str] | None:
         """List the types of what a function returns; None when the return type does not tell."""
-        returns = squeezed(re.sub(r"\bconst\b|&", "", self._meant(function.returns)))
+        returns = squeezed(re.sub(r"\bconst\b|&", "", self._meant(self.function.returns)))
         if returns == "void":
             return []
         inner = re.fullmatch(r"std::(?:tuple|pair)<(.*)>", returns)
@@ -461,9 +444,3 @@ def _locate(text: str, offset: int, name: str) -> tuple[str, int, int]:
         file, base, start = match[2], int(match[1]), match.end() + 1
     line = base + text.count("\n", start, offset)
     return file, line, offset - (text.rfind("\n", 0, offset) + 1) + 1
-
-
-def _first_file(text: str, name: str) -> str:
-    """Name the source that a rendered text begins with."""
-    match = _LINE.search(text)
-    return match[2] if match else name

@@ -73,25 +73,9 @@ PRELUDE = {
     # What people write `#include <torch/extension.h>` for: a third of its time to compile. Without torch/autograd.h: g++ would
     # instantiate the templates of that again in each text (1.6 of 3.7 s), and few texts define a gradient in C++.
     "types": PARALLEL
-    + _includes(
-        "torch/types.h",
-        "torch/utils.h",
-        "ATen/Parallel.h",
-        "ATen/cpu/vec/vec.h",
-        _C_INTERFACE,
-        "algorithm",
-        "array",
-        "cmath",
-        "iostream",
-        "limits",
-        "map",
-        "numeric",
-        "random",
-        "string",
-        "tuple",
-        "unordered_map",
-        "vector",
-    ),
+    + _includes("torch/types.h", "torch/utils.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE)
+    + _includes("algorithm", "array", "cmath", "iostream", "limits", "map", "numeric", "random", "string", "tuple")
+    + _includes("unordered_map", "vector"),
     "extension": _includes("torch/extension.h", _C_INTERFACE, "array", "tuple"),
     # A module of Python's own that is bound by pybind11, without the rest of torch/extension.h.
     "python": "",
@@ -316,9 +300,8 @@ def require_text(kernel: Kernel, device: str, cure: bool = True) -> None:
         )
         raise DefinitionError(f"kernel {kernel.label!r}: {why}, so it runs on {others} alone")
     say = f": say device={devices_of(kernel)[-1]!r}" if cure else " alone"
-    raise DefinitionError(
-        f"kernel {kernel.label!r} has no {text} text: device {device!r} needs one. It runs on {others}{say}"
-    )
+    needs = f"has no {text} text: device {device!r} needs one. It runs on {others}{say}"
+    raise DefinitionError(f"kernel {kernel.label!r} {needs}")
 
 
 def is_torch_free(kernel: Kernel) -> bool:
@@ -483,8 +466,8 @@ def fill(kernel: Kernel, kind: str) -> str:
         >>> fill(Kernel("axpy/mine", cpp="$TYPE x;", slots={"TYPE": "float"}), "cpp")
         'float x;'
     """
-    lines = _fill(kernel, kind, kernel.name).split("\n")
-    return "\n".join(line for line in lines if not re.fullmatch(rf'#line \d+ "{kernel.name}"', line))
+    lines, ends = _fill(kernel, kind, kernel.name).split("\n"), f' "{kernel.name}"'
+    return "\n".join(line for line in lines if not (line.startswith("#line ") and line.endswith(ends)))
 
 
 class _Slots(Template):
@@ -496,18 +479,17 @@ def _fill(kernel: Kernel, kind: str, name: str) -> str:
     """Put the slots into one source, with `#line` directives that keep the user's own line numbers."""
     out = [f'#line 1 "{name}"']
     for number, line in enumerate(getattr(kernel, kind).split("\n"), 1):
+        where = f"kernel {kernel.label!r}, {kind} line {number}"
         try:
             filled = _Slots(line).substitute(kernel.slots)
         except KeyError as error:
             known = ", ".join(f"${slot}" for slot in kernel.slots) or "none"
             raise TemplateError(
-                f"kernel {kernel.label!r}, {kind} line {number}: slot ${error.args[0]} has no value. Slots: {known}. "
+                f"{where}: slot ${error.args[0]} has no value. Slots: {known}. "
                 f"Give it with replace(slots={{{error.args[0]!r}: ...}}), or write $$ for a dollar sign"
             ) from None
         except ValueError:
-            raise TemplateError(
-                f"kernel {kernel.label!r}, {kind} line {number}: a '$' that starts no slot; write $$ for a dollar sign"
-            ) from None
+            raise TemplateError(f"{where}: a '$' that starts no slot; write $$ for a dollar sign") from None
         # All lines of a slot count as the one in which it stands.
         out.append(filled.replace("\n", f'\n#line {number} "{name}"\n'))
         if "\n" in filled:

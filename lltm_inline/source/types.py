@@ -24,7 +24,7 @@ _KINDS = {name: (kind, name) for kind, names in _NAMES.items() for name in names
 _SPACE = r"(?:::)?(?:(?:std|at|c10|torch)\s*::\s*)?"
 _PLAIN = re.compile(rf"{_SPACE}(\w+)")
 _OUTER = re.compile(r"(?:std|at|c10|torch)::(optional|vector|ArrayRef)\s*<(.*)>")
-_STABLE = re.compile(r"(?:::)?torch::stable::Tensor")
+_STABLE = "torch::stable::Tensor"
 _INTEGER = re.compile(
     r"(?:std::)?u?int(?:8|16|32|64)?_t|(?:unsigned )?(?:int|long|short|char)(?: long)?(?: int)?|unsigned|(?:std::)?s(?:ize|size)_t"
 )
@@ -59,8 +59,8 @@ def read_type(spelled: str) -> CppType:
         return CppType(inner.kind and inner.kind + ("?" if outer[1] == "optional" else "[]"), inner.of)
     if _INTEGER.fullmatch(plain):
         return CppType("int", plain.removeprefix("std::"))
-    if _STABLE.fullmatch(plain):
-        return CppType("Tensor", "torch::stable::Tensor")
+    if plain.removeprefix("::") == _STABLE:
+        return CppType("Tensor", _STABLE)
     if plain == "Tensor":  # of either API
         return CppType("Tensor", "Tensor")
     found = _PLAIN.fullmatch(plain)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from ..base.above import Shown
+from ..base.above import Shown, aligned
 from ..base.arguments import LARGEST, one_of, plural
-from .table import BaseRow, Table, aligned, text_or_none
+from .table import BaseRow, DirectedTable
 from .timings import TITLES
 from .words import three
 
@@ -111,7 +111,7 @@ def _unit(what: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, repr=False)
-class Counts(Table[CountsRow], Shown):
+class Counts(DirectedTable[CountsRow], Shown):
     """The memory accesses of launches: exact, and the same on every machine. They contain no times.
 
     It displays itself as totals next to a baseline, then line by line; `li.plot` draws which thread wants which address.
@@ -133,17 +133,6 @@ class Counts(Table[CountsRow], Shown):
     _what = "counts of launches"
     _nothing = "Counts: nothing was launched"
     _heads = ("by threads", "by warps", "transactions", "at best", "extra", "ratio")
-
-    def select(
-        self, *, kernel: str | None = None, direction: str | None = None, size: Mapping[str, int] | None = None
-    ) -> Counts:
-        """Keep the rows of one kernel, direction or size, and the baseline.
-
-        Raises:
-            InputError: a label or direction that is no string, or a size that is no dict.
-        """
-        kept = super().select(kernel=kernel, size=size)
-        return kept._select(direction=text_or_none("direction", direction))
 
     def total(
         self, what: str, column: str = "transactions", *, kernel: str | None = None, direction: str | None = None
@@ -184,7 +173,7 @@ class Counts(Table[CountsRow], Shown):
 
     def case(self, row: CountsRow) -> str:
         """Name what is compared beside each other: one thing that is counted, at one size."""
-        return f"{row.size_text}, {row.direction}: {row.what}"
+        return f"{super().case(row)}: {row.what}"
 
     def cases(self) -> dict[str, list[CountsRow]]:
         """Return the totals of each case, the baseline first."""
@@ -229,9 +218,8 @@ class Counts(Table[CountsRow], Shown):
         for row in self.totals():
             ratio = self.ratio(row) if row.kernel != self.baseline and row.unit else None
             if ratio not in (None, 1.0):
-                said.append(
-                    f"{row.kernel} takes {three(ratio or 0)}x of the {row.unit} of {self.baseline}: {row.direction}, {row.what}"
-                )
+                what = f"{row.unit} of {self.baseline}: {row.direction}, {row.what}"
+                said.append(f"{row.kernel} takes {three(ratio or 0)}x of the {what}")
         if not self.rows:
             return "nothing was launched"
         return "\n".join(said) or "no line takes more than it needs"

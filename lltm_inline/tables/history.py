@@ -10,14 +10,15 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ..base.above import aligned
 from ..base.arguments import plural
-from ..model.registry import History, diff, registry
-from .table import aligned
+from ..model.kernel import Kernel
+from ..model.registry import History, State, diff, registry
 from .timings import Row, Timings
 from .words import outcome, sentence, spread_text
 
 _STATES = {"built": "compiles", "failed": "does not compile", "right": "right", "wrong": "WRONG", "crashed": "CRASHES",
-           "timeout": "TIMES OUT"}  # fmt: skip
+           "timeout": "TIMES OUT", "shipped": "ships"}  # fmt: skip
 #: What is never the best, however fast it is.
 _BAD = ("failed", "wrong", "crashed")
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -112,12 +113,19 @@ def revisions_of(history: History) -> tuple[Revision, ...]:
     for kernel in filter(registry.is_noted, history):
         parent = registry.parent_of(kernel)
         changed = diff(parent, kernel).lines if parent is not None else 0
-        state, hint = registry.state(kernel.label)
-        state = "timeout" if state == "crashed" and "time-out after" in hint else state
-        words = _STATES.get(state, "ships" if registry.is_shipped(kernel) else "not built")
+        words = _STATES.get(became(kernel).name, "not built")
         is_current = kernel.revision == registry[kernel.name].revision
         rows.append(Revision(kernel.label, parent.label if parent else "", changed, words, is_current))
     return tuple(rows)
+
+
+def became(kernel: Kernel) -> State:
+    """Say what became of a revision, and why; other than the registry, tell apart what ships, and what ran out of time."""
+    state = registry.state(kernel.label)
+    if state.name == "new" and registry.is_shipped(kernel):
+        return State("shipped", state.hint)
+    is_late = state.name == "crashed" and "time-out after" in state.hint
+    return State("timeout", state.hint) if is_late else state
 
 
 def courses_of(history: History) -> dict[str, tuple[Course, ...]]:

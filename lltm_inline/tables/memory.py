@@ -99,10 +99,8 @@ class Memory(Table[MemoryRow], Shown):
             for row in rows if kernel != self.baseline else ():
                 held, peak = self.ratio(row, "held"), self.ratio(row, "peak")
                 if held is not None and peak is not None:
-                    where = f" at {row.size_text}" if len(self.sizes) > 1 else ""
-                    lines.append(
-                        f"{kernel} holds {three(held)}x of what {self.baseline} holds, and peaks at {three(peak)}x{where}"
-                    )
+                    peaks = f"peaks at {three(peak)}x" + f" at {row.size_text}" * (len(self.sizes) > 1)
+                    lines.append(f"{kernel} holds {three(held)}x of what {self.baseline} holds, and {peaks}")
             lines += [f"{kernel} keeps {bytes_text(row.left)} for good at {row.size_text}" for row in rows if row.left]
         return "\n".join(lines) or ("nothing to compare with" if self.rows else "nothing was measured")
 

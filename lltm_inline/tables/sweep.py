@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..base.above import Shown
+from ..base.above import Shown, aligned
 from ..base.arguments import mapping, number, refusal, shown, string
 from ..errors import InputError
-from .table import JsonFile, aligned, require_format, write_csv
+from .table import JsonFile, require_format, write_csv
 from .timings import Row, Timings
 from .words import interval_text, sentence, spread_text, three
 
@@ -110,12 +111,8 @@ class Sweep(JsonFile, Shown):
         best = self.best
         if best is None or best.row is None or not best.row.speedup_low:
             return ()
-        low = best.row.speedup_low
-        return tuple(
-            point
-            for point in self.rows
-            if point.row is not None and point is not best and (point.row.speedup_high or 0) >= low
-        )
+        others = [(point, point.row) for point in self.rows if point.row is not None and point is not best]
+        return tuple(point for point, row in others if (row.speedup_high or 0) >= best.row.speedup_low)
 
     def verdict(self) -> str:
         """Say in words which params are best, how surely, and what could not be timed."""
@@ -124,17 +121,13 @@ class Sweep(JsonFile, Shown):
         if near:
             lines.append(f"  this sweep does not tell it apart from {near}")
         timed = [point.row for point in self.rows if point.row is not None and point.kernel != self.kernel]
-        slower = sum(row.outcome == "slower" for row in timed)
-        if slower:
-            lines.append(
-                f"  {slower} of {len(timed)} points {'is' if slower == 1 else 'are'} slower than {self.kernel} as it stands"
-            )
-        unknown = sum(row.outcome == "unknown" for row in timed)
-        if unknown:
-            lines.append(
-                f"  {unknown} of {len(timed)} points, marked with ?, had too few rounds or were too noisy to tell: "
-                "give it more seconds"
-            )
+        found, points = Counter(row.outcome for row in timed), f"of {len(timed)} points"
+        if slower := found["slower"]:
+            are = "is" if slower == 1 else "are"
+            lines.append(f"  {slower} {points} {are} slower than {self.kernel} as it stands")
+        if unknown := found["unknown"]:
+            how = "had too few rounds or were too noisy to tell: give it more seconds"
+            lines.append(f"  {unknown} {points}, marked with ?, {how}")
         lines += (f"  {line}" for line in self.timings._noise())
         lines += [f"  {point.text} was not timed: {point.problem}" for point in self.rows if point.problem]
         return "\n".join(lines)
@@ -178,9 +171,8 @@ class Sweep(JsonFile, Shown):
             return "not timed"
         if point.kernel == self.kernel:
             return "as it stands"
-        return "best " * (point is self.best) + (
-            "?" if point.row.outcome == "unknown" else f"{three(point.row.speedup)}x"
-        )
+        text = "?" if point.row.outcome == "unknown" else f"{three(point.row.speedup)}x"
+        return "best " * (point is self.best) + text
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts, lists, strings and numbers; `from_dict` is the way back."""
@@ -206,8 +198,8 @@ class Sweep(JsonFile, Shown):
         """
         require_format(data, _FORMAT, _WHAT)
         try:
-            points = tuple(Point(**{**point, "row": _row_of(point["row"])}) for point in data["rows"])
-            rows = (Row(**data["base"]), _row_of(data["confirmed"]))
+            points = tuple(Point(**{**point, "row": point["row"] and Row(**point["row"])}) for point in data["rows"])
+            rows = (Row(**data["base"]), data["confirmed"] and Row(**data["confirmed"]))
             return cls(data["kernel"], data["own"], data["params"], points, *rows)
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{_WHAT}: incomplete or from another version: {error}") from error
@@ -219,15 +211,10 @@ class Sweep(JsonFile, Shown):
             FileError: it cannot be written.
         """
         columns = ("median", "q1", "q3", "samples", "calls", "speedup", "speedup_low", "speedup_high")
-        lines = [
-            [
-                *(p.params[name] for name in self.params),
-                p.kernel,
-                *(getattr(p.row, name, "") for name in columns),
-                p.problem,
-            ]
-            for p in self.rows
-        ]
+        lines: list[list[Any]] = []
+        for point in self.rows:
+            figures = [getattr(point.row, name, "") for name in columns]
+            lines.append([*map(point.params.get, self.params), point.kernel, *figures, point.problem])
         return write_csv(path, [*self.params, "kernel", *columns, "problem"], lines)
 
 
@@ -260,7 +247,3 @@ def _found(point: Point) -> str:
     if row is None or row.speedup_low is None or row.speedup_high is None:
         return ""
     return f" ({interval_text(row.speedup_low, row.speedup_high)}) {row.finding}"
-
-
-def _row_of(data: Mapping[str, Any] | None) -> Row | None:
-    return None if data is None else Row(**data)

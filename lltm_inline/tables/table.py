@@ -16,6 +16,7 @@ from itertools import compress
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
+from ..base.above import aligned
 from ..base.arguments import integer, mapping, number, path_of, plural, refusal, shown, string, strings, using_file
 from ..errors import InputError
 from .words import size_text
@@ -29,7 +30,9 @@ def _optional_number(name: str, value: Any, **bounds: Any) -> float | None:
 
 
 def _size(_: str, size: Any, **__: Any) -> dict[str, int]:
-    return size_of(size)
+    """Refuse what is no dict of numbers by letter."""
+    named = mapping("size", size, "a dict of numbers by letter, {'B': 16}")
+    return {letter: integer(f"size[{letter!r}]", extent) for letter, extent in named.items()}
 
 
 def _integers(name: str, values: Any, *, where: str = "", **bounds: Any) -> tuple[int, ...]:
@@ -179,15 +182,13 @@ class Table(JsonFile, Generic[_Row]):
         Raises:
             InputError: a label that is no string, or a size that is no dict.
         """
-        return self._select(size=None if size is None else size_of(size), kernel=text_or_none("kernel", kernel))
+        return self._select(size=None if size is None else _size("size", size), kernel=_text_or_none("kernel", kernel))
 
     def _select(self, **wanted: Any) -> Self:
         """Keep the rows that have these values; None stands for any."""
         asked = {name: value for name, value in wanted.items() if value is not None}
-        return replace(
-            self,
-            rows=tuple(row for row in self.rows if all(getattr(row, name) == value for name, value in asked.items())),
-        )
+        rows = (row for row in self.rows if all(getattr(row, name) == value for name, value in asked.items()))
+        return replace(self, rows=tuple(rows))
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -235,13 +236,12 @@ class Table(JsonFile, Generic[_Row]):
     def __str__(self) -> str:
         if not self.rows:
             return self._nothing
-        texts = {case: [self.cells(row) for row in rows] for case, rows in self.cases().items()}
-        columns = zip(*(cells for beside in texts.values() for cells in beside), strict=True)
-        known = [bool(any(column)) for column in columns]  # of an op without a cost there are no rates
+        cases = {case: [(row.kernel, self.cells(row)) for row in rows] for case, rows in self.cases().items()}
+        columns = zip(*(cells for beside in cases.values() for _, cells in beside), strict=True)
+        known = [any(column) for column in columns]  # of an op without a cost there are no rates
         lines: list[Sequence[str]] = [("", *compress(self._heads, known))]
-        for case, rows in self.cases().items():
-            pairs = zip(rows, texts[case], strict=True)
-            lines += [(case,), *((f"  {row.kernel}", *compress(cells, known)) for row, cells in pairs)]
+        for case, beside in cases.items():
+            lines += [(case,), *((f"  {kernel}", *compress(cells, known)) for kernel, cells in beside)]
         return "\n".join([self.caption, "", *aligned(lines), "", *self._warnings(), self.conditions()])
 
     __repr__ = __str__
@@ -296,41 +296,47 @@ class Table(JsonFile, Generic[_Row]):
             FileError: it cannot be read.
         """
         columns = {column.name: _COLUMNS[str(column.type)][1] for column in cls._row.columns() if column.name != "size"}
-        records = read_csv(path, ["baseline", *columns])
-        rows = []
-        try:
-            for record in records:
-                size = {name: int(text) for name, text in record.items() if name.isupper() and text}
-                rows.append(cls._row(size=size, **{name: read(record[name]) for name, read in columns.items()}))
-        except ValueError as error:
-            raise InputError(f"{shown(str(path))} was not written by to_csv: {error}") from error
+        path, rows = path_of("path", path), []
+        with using_file(path), path.open(newline="", encoding="utf-8") as file:
+            try:
+                reader = csv.DictReader(file)
+                if missing := [name for name in ("baseline", *columns) if name not in (reader.fieldnames or ())]:
+                    raise ValueError(f"no column {', '.join(missing)}")
+                records = list(reader)
+                if any(None in record or None in record.values() for record in records):
+                    raise ValueError("a line has more or fewer cells than there are columns")
+                for record in records:
+                    size = {name: int(text) for name, text in record.items() if name.isupper() and text}
+                    rows.append(cls._row(size=size, **{name: read(record[name]) for name, read in columns.items()}))
+            except (ValueError, csv.Error) as error:
+                raise InputError(f"{shown(str(path))} was not written by to_csv: {error}") from error
         baselines = {record["baseline"] for record in records}
         if len(baselines) > 1:
             raise InputError(f"{path} holds several baselines ({', '.join(sorted(baselines))}), want one")
         return cls(tuple(rows), next(iter(baselines), ""))
 
 
-def size_of(size: Any) -> dict[str, int]:
-    """Refuse what is no dict of numbers by letter."""
-    named = mapping("size", size, "a dict of numbers by letter, {'B': 16}")
-    return {letter: integer(f"size[{letter!r}]", extent) for letter, extent in named.items()}
+class DirectedTable(Table[_Row]):
+    """A table of which each row is of one direction, `forward` or another."""
+
+    def select(
+        self, *, kernel: str | None = None, direction: str | None = None, size: Mapping[str, int] | None = None
+    ) -> Self:
+        """Keep the rows of one kernel, direction or size, and the baseline.
+
+        Raises:
+            InputError: a label or direction that is no string, or a size that is no dict.
+        """
+        return super().select(kernel=kernel, size=size)._select(direction=_text_or_none("direction", direction))
+
+    def case(self, row: Any) -> str:
+        """Name what is compared beside each other: the rows of one size and direction."""
+        return f"{row.size_text}, {row.direction}"
 
 
-def text_or_none(name: str, value: Any) -> Any:
+def _text_or_none(name: str, value: Any) -> Any:
     """Refuse what is neither a string nor None."""
     return value if value is None else string(name, value, want="a string, or None for all")
-
-
-def aligned(lines: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.ljust) -> list[str]:
-    """Put cells below each other in columns; a line of one cell is a heading, and as long as it likes.
-
-    Example:
-        >>> aligned([("", "time"), ("B=16 F=32, forward",), ("  axpy/cpp", "3 µs")])
-        ['            time', 'B=16 F=32, forward', '  axpy/cpp  3 µs']
-    """
-    table = [line for line in lines if len(line) > 1]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join(align(*cell) for cell in zip(line, widths, strict=False)).rstrip() for line in lines]
 
 
 def require_format(data: Any, form: str, what: str) -> None:
@@ -354,30 +360,3 @@ def write_csv(path: Any, names: Sequence[str], lines: Iterable[Sequence[Any]]) -
             [shlex.join(map(str, cell)) if isinstance(cell, list) else cell for cell in line] for line in lines
         )
     return path
-
-
-def read_csv(path: Any, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Read a table whose first line names its columns.
-
-    Args:
-        path: of the file.
-        columns: that must be there; others may be.
-
-    Raises:
-        InputError: a column is missing, or a line has more or fewer cells than the first.
-        FileError: it cannot be read.
-    """
-    path = path_of("path", path)
-    what = f"{shown(str(path))} was not written by to_csv"
-    try:
-        with using_file(path), path.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            missing = [name for name in columns if name not in (reader.fieldnames or ())]
-            if missing:
-                raise InputError(f"{what}: no column {', '.join(missing)}")
-            records = list(reader)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{what}: {error}") from error
-    if any(None in record or None in record.values() for record in records):
-        raise InputError(f"{what}: a line has more or fewer cells than there are columns")
-    return records

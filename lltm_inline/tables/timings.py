@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import ClassVar
 from ..base.above import Shown
 from ..base.arguments import one_of
 from ..base.device import DEVICES
-from .table import BaseRow, Table, text_or_none
+from .table import BaseRow, DirectedTable
 from .words import CROWD, comparison, finding, interval_text, outcome, sentence, share_text, spread_text, three
 
 #: What can be timed: `both` is forward and backward in one go.
@@ -21,7 +20,7 @@ DIRECTIONS = ("forward", "backward", "both")
 TITLES = {"forward": "forward", "backward": "backward", "both": "forward + backward"}
 
 #: Flags that change no time, or say what another says: for warnings, debuggers and linkers, at::vec's width a second time.
-_IDLE = re.compile(r"-W(?![alp],)|-g|-fvisibility=|-DCPU_CAPABILITY_")
+_IDLE, _NOT_IDLE = ("-W", "-g", "-fvisibility=", "-DCPU_CAPABILITY_"), ("-Wa,", "-Wl,", "-Wp,")
 _NOISY = 0.3
 #: What the op needs can be nothing at all.
 _ANY = {"positive": False}
@@ -113,12 +112,12 @@ class Row(BaseRow):
     def conditions(self) -> tuple[str, ...]:
         """What the times depend on, without flags that change none."""
         threads, *others = super().conditions()
-        flags = shlex.join(flag for flag in self.flags if not _IDLE.match(flag))
-        return flags, threads, self.compiler, *others
+        flags = (flag for flag in self.flags if flag.startswith(_NOT_IDLE) or not flag.startswith(_IDLE))
+        return shlex.join(flags), threads, self.compiler, *others
 
 
 @dataclass(frozen=True, repr=False)
-class Timings(Table[Row], Shown):
+class Timings(DirectedTable[Row], Shown):
     """All rows of one benchmark. Displays itself as a table; see `verdict` for the findings in words.
 
     Args:
@@ -140,24 +139,6 @@ class Timings(Table[Row], Shown):
     _nothing = "Timings: nothing was timed"
     _alone = "was timed alone"
     _heads = ("time", "speed-up", "GFLOP/s", "GB/s", "share of peak")
-
-    def select(
-        self, *, kernel: str | None = None, direction: str | None = None, size: Mapping[str, int] | None = None
-    ) -> Timings:
-        """Keep the rows of one kernel, direction or size.
-
-        Args:
-            kernel: label.
-            direction: one of `DIRECTIONS`.
-            size: numbers by letter.
-
-        Returns:
-            Timings with these rows only, and the same baseline.
-
-        Raises:
-            InputError: a label or direction that is no string, or a size that is no dict.
-        """
-        return super().select(kernel=kernel, size=size)._select(direction=text_or_none("direction", direction))
 
     @property
     def directions(self) -> tuple[str, ...]:
@@ -247,17 +228,12 @@ class Timings(Table[Row], Shown):
 
     caption = title
 
-    def case(self, row: Row) -> str:
-        """Name what is compared beside each other: the rows of one size and direction."""
-        return f"{row.size_text}, {row.direction}"
-
     def cells(self, row: Row) -> tuple[str, ...]:
         """Write a row as cells of the table, without its kernel."""
         ratio = "1x" if len(self.kernels) > 1 else ""
         if row.kernel != self.baseline:
-            ends = (
-                f"({interval_text(row.speedup_low, row.speedup_high)})" if row.speedup_low and row.speedup_high else ""
-            )
+            low, high = row.speedup_low, row.speedup_high
+            ends = f"({interval_text(low, high)})" if low and high else ""
             ratio = row.words if row.outcome == "unknown" else f"{three(row.speedup)}x {ends} {row.finding}"
         rates = (three(rate) if rate else "" for rate in (row.gflop_per_s, row.gb_per_s))
         time = spread_text(row.median, row.q1, row.q3)

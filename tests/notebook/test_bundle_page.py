@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from lltm_inline.show import style
+from lltm_inline.show.style import style
 from lltm_inline.tables.timings import Timings
 from tests.notebook.harness import CONTRAST, mark, sent, source, tell
 from tests.test_html import row

@@ -17,7 +17,7 @@ from lltm_inline.diagnosis.diagnostics import Diagnostic
 from lltm_inline.errors import InputError, ToolchainError, UnknownKernelError
 from lltm_inline.notebook import panel
 from lltm_inline.notebook.bars import picture
-from lltm_inline.notebook.panel.board import card_of, folded, log_text
+from lltm_inline.notebook.panel.board import card_of, log_text
 from lltm_inline.notebook.panel.editor import (
     controls_of,
     fix_of,
@@ -29,6 +29,7 @@ from lltm_inline.notebook.panel.editor import (
 )
 from lltm_inline.notebook.panel.session import Session
 from lltm_inline.notebook.panel.widget import snapshot
+from lltm_inline.show.parts import folded
 from lltm_inline.source.choose import kernel_or_first
 from lltm_inline.tables.timings import Timings
 from tests.html_checks import read
@@ -179,8 +180,8 @@ def test_a_line_in_words_is_marked() -> None:
 def test_long_texts_are_folded_and_cut() -> None:
     """The log has the first lines of a message, a fold counts all of them, and everything is escaped."""
     assert log_text("\n".join("abcdefgh")) == "a\nb\nc\nd\n..."
-    assert "full log, 2 lines" in folded("a < b\nc", "full log") and "a &lt; b" in folded("a < b\nc", "full log")
-    assert folded("  \n", "full log") == ""
+    shown = folded("full log", "a < b\nc", count=True)
+    assert "full log, 2 lines" in shown and "a &lt; b" in shown and folded("full log", "  \n", count=True) == ""
     assert "unexpected ValueError: 1 &lt; 2" in card_of(ValueError("1 < 2"))
 
 

@@ -92,14 +92,8 @@ def playground(
     _warm(chosen, compiler)
     note = _recover(chosen.op)
     newest = isinstance(kernel, str) and "@" not in kernel
-    session = Session(
-        registry[chosen.name] if newest else chosen,
-        device,
-        PanelSetting(sizes, compiler, seconds),
-        work=work,
-        note=note,
-        draft=newest,
-    )
+    first, setting = registry[chosen.name] if newest else chosen, PanelSetting(sizes, compiler, seconds)
+    session = Session(first, device, setting, work=work, note=note, draft=newest)
     _replace_older(session, chosen.name)
     return Playground(session)
 

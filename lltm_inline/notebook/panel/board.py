@@ -14,13 +14,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import journal
-from ...base.arguments import plural
 from ...errors import LltmInlineError
 from ...model.kernel import Kernel
-from ...model.op import Op
 from ...model.registry import registry
-from ...show import Html, fold, join, note, page, plain, tag
-from ...tables.history import courses_of
+from ...show.markup import Html, join, tag
+from ...show.parts import fold, folded, note, page, plain
+from ...tables.history import became, courses_of
 
 #: Revisions shown as buttons, beside the one that ships.
 _MOST_REVISIONS = 12
@@ -37,28 +36,18 @@ Listener = Callable[[dict[str, Any]], None]
 def initial_state() -> dict[str, Any]:
     """Return the values of a panel that shows nothing yet: the names and kinds of all that the browser is told."""
     return {
-        "title": "",
-        "variants": [],
-        "devices": [],
-        "current": {},
-        "revisions": [],
-        "texts": {},
+        **dict.fromkeys(
+            ("title", "report", "timings", "plot", "verdict", "diff", "details", "assembly", "history"), ""
+        ),
+        **{name: [] for name in ("variants", "devices", "revisions", "controls", "words", "marks", "log")},
+        **{name: {} for name in ("current", "texts", "params")},
         "generation": 0,
-        "params": {},
-        "controls": [],
         "options": {
             "check_first": True,
-            "assembly": False,
-            "remarks": False,
-            "hot_lines": False,
-            "roofline": False,
+            **dict.fromkeys(("assembly", "remarks", "hot_lines", "roofline"), False),
             "how": "",
         },
-        "words": [],
-        "marks": [],
         "busy": dict(IDLE),
-        "log": [],
-        **dict.fromkeys(("report", "timings", "plot", "verdict", "diff", "details", "assembly", "history"), ""),
         "journal": {"saved": 0, "note": "", "notebook": ""},
         "worker": {"pid": 0, "mib": 0},
         "dirty": False,
@@ -99,7 +88,7 @@ class Board:
         """Show an exception: ours with its message, any other with its traceback."""
         self.log(words_of(error), "bad")
         if not isinstance(error, LltmInlineError):
-            self.tell(details=folded("".join(traceback.format_exception(error)), "traceback"))
+            self.tell(details=page(folded("traceback", "".join(traceback.format_exception(error)), count=True)))
 
     def progress(self, text: str, done: int = 0, total: int = 0) -> None:
         """Say what the running verb is doing."""
@@ -124,14 +113,6 @@ def log_text(text: str) -> str:
     """
     lines = text.strip().split("\n")
     return "\n".join([*lines[:_MOST_LINES], *["..."] * (len(lines) > _MOST_LINES)])
-
-
-def folded(text: str, what: str) -> str:
-    """Show a long text behind a line that opens it: `full log, 38 lines`."""
-    count = len(text.strip().split("\n")) if text.strip() else 0
-    if not count:
-        return ""
-    return page(fold(f"{what}, {plural(count, 'line')}", plain(text.strip(), label=what)))
 
 
 def in_html(value: object) -> str:
@@ -189,11 +170,7 @@ def revisions_of(kernel: Kernel) -> list[dict[str, Any]]:
     kept = {one.label: one for one in (history[0], *history[-_MOST_REVISIONS:], kernel)}
     revisions = []
     for one in sorted(kept.values(), key=lambda one: one.revision):
-        state, hint = registry.state(one.label)
-        if state == "new" and registry.is_shipped(one):
-            state = "shipped"
-        if state == "crashed" and "time-out after" in hint:
-            state = "timeout"
+        state, hint = became(one)
         hint = "\n".join([*filter(None, [hint]), *times.get(one.label, ())])
         revisions.append({"label": one.label, "number": one.revision, "state": state, "hint": hint})
     return revisions
@@ -215,9 +192,3 @@ def left_of(kernel: Kernel) -> journal.Draft | None:
     if found is None or kernel.python is not None or set(found.texts) != set(kernel.sources):
         return None
     return found if all(isinstance(text, str) for text in found.texts.values()) else None
-
-
-def variants_of(op: Op) -> list[dict[str, Any]]:
-    """List the kernels of an op, with the name, the variant, and whether there is a text to edit."""
-    kernels = [kernel for kernel in registry.values() if kernel.op == op.name]
-    return [{"name": one.name, "label": one.variant, "editable": one.python is None} for one in kernels]

@@ -53,21 +53,15 @@ def _control(name: str, usual: int | float, value: int | float, text: str) -> di
     if _is_power(usual) and _is_power(value):
         least, most = _THREADS[1:] if name == _THREADS[0] else (max(1, int(usual) // _FACTOR), int(usual) * _FACTOR)
         return _described(name, "slider", min(least, int(value)), max(most, int(value)), 2, log=True)
-    if isinstance(usual, float) or isinstance(value, float):
-        return _fraction(name, float(usual), float(value))
+    if isinstance(usual, float) or isinstance(value, float):  # from nothing to twice the usual
+        if usual == 0 or not math.isfinite(2.0 * usual):
+            return _described(name, "number", step=0.1)
+        ends, step = (0.0, 2.0 * usual, float(value)), 10.0 ** math.floor(math.log10(abs(usual) / 5))
+        return _described(name, "slider", min(ends), max(ends), step)
     most = 4 * abs(int(usual))
     if usual in (0, 1) or most > _MOST_STEPS:
         return _described(name, "number", step=1)
     return _described(name, "slider", min(0 if usual > 0 else -most, value), max(most, value), 1)
-
-
-def _fraction(name: str, usual: float, value: float) -> dict[str, Any]:
-    """Make the control of a floating-point number: from nothing to twice the usual."""
-    if usual == 0 or not math.isfinite(2 * usual):
-        return _described(name, "number", step=0.1)
-    ends = (0.0, 2 * usual, value)
-    step = 10.0 ** math.floor(math.log10(abs(usual) / 5))
-    return _described(name, "slider", min(ends), max(ends), step)
 
 
 def _described(
@@ -103,7 +97,7 @@ def _options(name: str, value: int | float, text: str) -> set[int]:
     return {0, 1} if isinstance(value, bool) or (asked and value in (0, 1)) else set()
 
 
-_SUGGESTED = re.compile(r"Did you mean '([^']+)'[?,]")
+_SUGGESTED = re.compile(r"Did you mean '([\w:]+)'[?,]")
 _SEMICOLON = "A ';' is missing at the end of this statement."
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -125,35 +119,30 @@ def marks_of(kernel: Kernel, device: str, diagnostics: Iterable[Diagnostic]) -> 
         kind = _kind_of(kernel, device, one.file)
         lines = getattr(kernel, kind).split("\n") if kind else []
         if 0 < one.line <= len(lines):
-            marks.append(_mark(kind, one, lines[one.line - 1]))
+            line = lines[one.line - 1]
+            one = _at_name(one, line)
+            word = _WORD.match(line, max(0, one.column - 1)) if one.column else None
+            severity = "warning" if one.severity == "warning" else "error"
+            end = word.end() + 1 if word else one.column + bool(one.column)
+            place = {"column": one.column, "end_column": end, "fix": fix_of(one, line)}
+            marks.append({**_of_line(kernel, kind, one.line, severity, one.message, one.help), **place})
     return marks
-
-
-def _mark(kind: str, one: Diagnostic, line: str) -> dict[str, Any]:
-    one = _at_name(one, line)
-    word = _WORD.match(line, max(0, one.column - 1)) if one.column else None
-    return {
-        "kind": kind,
-        "line": one.line,
-        "text": line,
-        "column": one.column,
-        "end_column": word.end() + 1 if word else one.column + 1 if one.column else 0,
-        "severity": "warning" if one.severity == "warning" else "error",
-        "message": one.message,
-        "advice": one.help,
-        "fix": fix_of(one, line),
-    }
 
 
 def _at_name(one: Diagnostic, line: str) -> Diagnostic:
     """Point at the function that is wrong: g++ names it, and points at the bracket behind it."""
     if line[one.column - 1 : one.column] != "(" or not one.column:
         return one
-    quoted = set(_WORD.findall(" ".join(re.findall(r"'([^']*)'", one.message))))
-    found = [word for word in _WORD.finditer(line) if word[0] in quoted]
+    found = _named(one, line)
     called = [word for word in found if not line[word.end() : one.column - 1].strip() and word.end() < one.column]
     places = called or found
     return replace(one, column=places[0].start() + 1) if len(places) == 1 else one
+
+
+def _named(one: Diagnostic, line: str) -> list[re.Match[str]]:
+    """Find the words of a line that stand in quotes in what the compiler says of it."""
+    quoted = set(_WORD.findall(" ".join(one.message.split("'")[1:-1:2])))
+    return [word for word in _WORD.finditer(line) if word[0] in quoted]
 
 
 def mark_of_crash(kernel: Kernel, device: str, crash: Crash) -> list[dict[str, Any]]:
@@ -164,7 +153,7 @@ def mark_of_crash(kernel: Kernel, device: str, crash: Crash) -> list[dict[str, A
     kind = _kind_of(kernel, device, kernel.name + file[len(kernel.label) :])
     if not kind:
         return []
-    told = ": ".join(part for part in (crash.sentence, crash.detail) if part)
+    told = ": ".join(filter(None, (crash.sentence, crash.detail)))
     return [_of_line(kernel, kind, int(number), "crash", told, crash.cause)]
 
 
@@ -185,7 +174,7 @@ def marks_of_words(kernel: Kernel, message: str) -> list[dict[str, Any]]:
 
 
 def _of_line(kernel: Kernel, kind: str, number: int, severity: str, message: str, advice: str = "") -> dict[str, Any]:
-    """Mark a whole line."""
+    """Mark a whole line; one that the text does not have is empty."""
     text = dict(enumerate(kernel.sources[kind].split("\n"), 1)).get(number, "")
     where = {"kind": kind, "line": number, "text": text, "column": 0, "end_column": 0}
     return {**where, "severity": severity, "message": message, "advice": advice, "fix": None}
@@ -218,10 +207,8 @@ def fix_of(one: Diagnostic, line: str) -> dict[str, Any] | None:
     if one.help.startswith(_SEMICOLON) and one.column:
         return {"line": one.line, "column": one.column, "from": "", "to": ";"}
     suggested = _SUGGESTED.search(one.help)
-    if suggested is None or not re.fullmatch(r"[\w:]+", suggested[1]):
-        return None
-    to = suggested[1]
-    place = _wrong_word(one, line, to)
+    to = suggested[1] if suggested else ""
+    place = _wrong_word(one, line, to) if to else None
     if place is None:
         return None
     start = place.start()
@@ -233,12 +220,11 @@ def fix_of(one: Diagnostic, line: str) -> dict[str, Any] | None:
 
 def _wrong_word(one: Diagnostic, line: str, to: str) -> re.Match[str] | None:
     """Find the word that the compiler complains of: at its column, or the one place in the line where it stands."""
-    quoted = set(_WORD.findall(" ".join(re.findall(r"'([^']*)'", one.message))))
-    at = _WORD.match(line, one.column - 1) if one.column else None
-    if at is not None and at[0] in quoted and at[0] != to:
-        return at
-    found = [word for word in _WORD.finditer(line) if word[0] in quoted and word[0] not in to.split("::")]
-    near = [word for word in found if word.end() >= one.column]
+    found = _named(one, line)
+    for word in found:
+        if word.start() == one.column - 1 and word[0] != to:
+            return word
+    near = [word for word in found if word.end() >= one.column and word[0] not in to.split("::")]
     return near[0] if len({word[0] for word in near}) == 1 else None
 
 

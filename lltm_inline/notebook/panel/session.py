@@ -30,7 +30,7 @@ from ...source.template import devices_of
 from ..completion import words_of
 from ..options import parse_how
 from ..verbs import cell_of, cell_of_op
-from .board import IDLE, Board, card_of, history_of, left_of, revisions_of, texts_of, variants_of, width_of
+from .board import IDLE, Board, card_of, history_of, left_of, revisions_of, texts_of, width_of
 from .capture import captured
 from .editor import controls_of, fixed
 
@@ -196,19 +196,14 @@ class Session(Board):
     def _say_when(self, ticked: Iterable[str]) -> None:
         """Say of what was ticked when there will be something to see, where it is not seen at once."""
         device, is_right = DEVICES[self.device], (self._base, self.device) in self.right
+        hot = "come in a moment, beside the machine code" if is_right else "come once Check finds the kernel right"
+        counts = f"is for times, and Benchmark counts on {self.device}"
         when = {
-            "hot_lines": "is for a C++ text"
-            if device.text != "cpp"
-            else "come in a moment, beside the machine code"
-            if is_right
-            else "come once Check finds the kernel right",
-            "roofline": f"is for times, and Benchmark counts on {self.device}"
-            if device.count_flags
-            else "comes with the next Benchmark",
+            "hot_lines": hot if device.text == "cpp" else "is for a C++ text",
+            "roofline": counts if device.count_flags else "comes with the next Benchmark",
         }
-        for name in ticked:
-            if when.get(name):
-                self.log(f"{name.replace('_', ' ')}: {when[name]}")
+        for name in filter(when.get, ticked):
+            self.log(f"{name.replace('_', ' ')}: {when[name]}")
 
     def _take(self, texts: Mapping[str, Any], params: Mapping[str, Any]) -> None:
         # Values for texts and params that this kernel has not are late ones of the kernel shown before.
@@ -254,7 +249,7 @@ class Session(Board):
             kept = self._keep() if edited else ""
             self._show(kernel, device or self.device, draft=revision is None)
             if not self.state["dirty"] and (kept or not edited):  # else there was more to say, and it has been said
-                self.log(_with_kept(f"{self._base.label} is in the editor", kept))
+                self.log(f"{self._base.label} is in the editor{kept}")
 
     def revert(self) -> None:
         """Throw the edits away; where there are none, go back to the revision that this one was edited from."""
@@ -267,10 +262,10 @@ class Session(Board):
             if back.python is None:
                 registry.register(back)
             self._show(back, self.device, draft=False)
-            self.log(_with_kept(f"{back.label} is the current revision", kept))
+            self.log(f"{back.label} is the current revision{kept}")
 
     def _keep(self) -> str:
-        """Make a revision of an edit that is to leave the editor, so that it is not lost; return its label."""
+        """Make a revision of an edit that is to leave the editor, so that it is not lost; return what is to be said of it."""
         if not self.state["dirty"]:
             return ""
         try:
@@ -279,7 +274,7 @@ class Session(Board):
             self.log(f"your edit could not be kept: {error}", "bad")
             return ""
         journal.drop_draft(kept.name)
-        return kept.label
+        return f"; your edit is kept as {kept.label}"
 
     def diff(self, against: Any = None) -> None:
         """Show what the text in the editor changes over a revision: the one it was edited from unless given.
@@ -322,11 +317,10 @@ class Session(Board):
                     f"line {mark['line']} has changed since it was built, or needs more than a word: edit it"
                 )
             self.edit({mark["kind"]: text})
-            self.tell(
-                marks=[one for one in marks if (one["kind"], one["line"]) != (mark["kind"], mark["line"])],
-                generation=self.state["generation"] + 1,
-            )
-            return {"tell": "focus", "kind": mark["kind"], "line": mark["line"]}
+            place = {"kind": mark["kind"], "line": mark["line"]}
+            left = [one for one in marks if not place.items() <= one.items()]
+            self.tell(marks=left, generation=self.state["generation"] + 1)
+            return {"tell": "focus", **place}
 
     def copy(self, kind: Any) -> dict[str, Any]:
         """Write the cell that makes what stands in the editor, in this notebook as in another.
@@ -355,10 +349,8 @@ class Session(Board):
         """
         variant = string("name", name, want="a name for the new kernel").strip()
         if "(" in variant:
-            cell = cell_of_op(variant)
-            self.log(
-                f"the cell of op {variant.partition('(')[0].strip()} is copied: paste it into the notebook, and write its reference"
-            )
+            cell, op = cell_of_op(variant), variant.partition("(")[0].strip()
+            self.log(f"the cell of op {op} is copied: paste it into the notebook, and write its reference")
             return {"tell": "copy", "text": cell}
         name = variant if "/" in variant else f"{self.op.name}/{variant}"
         if name in registry:
@@ -370,7 +362,7 @@ class Session(Board):
             kept = self._keep()
             registry.register(kernel)
             self._show(kernel, None)
-            self.log(_with_kept(f"{name} is new: write its forward, and its backward where it has one", kept))
+            self.log(f"{name} is new: write its forward, and its backward where it has one{kept}")
         return None
 
     # Beside the verbs
@@ -438,10 +430,14 @@ class Session(Board):
                 raise unread
             known = {one.label for one in registry.history(self._base.name)}
             kernel = self.draft()
-            if kernel is not self._base:
+            if kernel is not self._base:  # what was edited becomes the current revision
                 if kernel.label in known:
                     self.log(f"this text is {kernel.label}")
-                self._record(kernel)
+                registry.register(kernel)
+                journal.drop_draft(kernel.name)
+                self._base = kernel
+                self.tell(diff="", report=self._known(kernel)["report"])
+                self.tell(dirty=self._differs())
             work = self._work(self, verb, kernel)
             self._stop = threading.Event()
             self.running = True
@@ -457,14 +453,6 @@ class Session(Board):
             context, run = contextvars.copy_context(), (self._run, work, self._stop)
             self._thread = threading.Thread(target=context.run, args=run, name=f"lltm_inline {verb}", daemon=True)
             self._thread.start()
-
-    def _record(self, kernel: Kernel) -> None:
-        """Make what was edited the current revision."""
-        registry.register(kernel)
-        journal.drop_draft(kernel.name)
-        self._base = kernel
-        self.tell(diff="", report=self._known(kernel)["report"])
-        self.tell(dirty=self._differs())
 
     def _run(self, work: Callable[[], None], stop: threading.Event) -> None:
         try:
@@ -551,6 +539,7 @@ class Session(Board):
         if found is not None:
             texts |= found.texts
             params |= {name: number for name, number in found.params.items() if name in params}
+        kernels = [one for one in registry.values() if one.op == self.op.name]
         self.tell(
             texts=texts,
             params=params,
@@ -560,7 +549,7 @@ class Session(Board):
             marks=self._marks(),
             diff="",
             details="",
-            variants=variants_of(self.op),
+            variants=[{"name": one.name, "label": one.variant, "editable": one.python is None} for one in kernels],
             words=words_of(kernel),
         )
         self.tell(dirty=self._differs())
@@ -599,8 +588,3 @@ class Session(Board):
     def _saved(self) -> None:
         note = journal.trouble() or self.state["journal"]["note"]
         self.tell(journal={**self.state["journal"], "saved": journal.last_saved() or 0, "note": note})
-
-
-def _with_kept(said: str, kept: str) -> str:
-    """Add to what is said where an edit is kept, if one was made."""
-    return f"{said}; your edit is kept as {kept}" if kept else said

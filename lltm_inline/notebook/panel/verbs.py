@@ -5,9 +5,7 @@ They run in the panel's background thread, and are stopped through `lltm_inline.
 
 from __future__ import annotations
 
-import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
@@ -34,11 +32,11 @@ from ...model.kernel import Kernel
 from ...model.outcomes import is_about
 from ...model.registry import registry
 from ...run.setting import Setting, choose_sizes
-from ...show import page
+from ...show.parts import page
 from ...show.views.analysis import listing
 from ...source.template import devices_of
 from ...tables.counts import Counts
-from ...tables.partial import Partial
+from ...tables.partial import Pace, Partial
 from ...tables.timings import Timings
 from ...workers.client import worker
 from ..bars import picture
@@ -72,8 +70,8 @@ class _Work:
         self.check_first, self.how = bool(session.state["options"]["check_first"]), session.how
         self.can_run = not DEVICES[self.device].needs_gpu or torch.cuda.is_available()
         self.kernels, self.baseline = [kernel], kernel
-        self._last, self._said, self._looked = "", 0.0, 0.0
-        self._watched = False
+        self._last, self._watched = "", False
+        self._saying, self._looking = Pace(_SAID_SECONDS), Pace(_WORKER_SECONDS)
         if verb != "read":  # another listing, or a verb, which lists anew what it has built
             session.end_listing.set()
             self.end = session.end_listing = threading.Event()
@@ -139,9 +137,8 @@ class _Work:
             with stoppable(self.end), _held(session.compiling), _held(_timing) if "hot" in setting else nullcontext():
                 found = replace(assembly(self.kernel, **setting), other=self._parent())
             if asked["hot_lines"] and not is_right:
-                found = replace(
-                    found, hot=Hot("", missing="Where the time goes is told of a kernel that is right: Check it.")
-                )
+                hot = Hot("", missing="Where the time goes is told of a kernel that is right: Check it.")
+                found = replace(found, hot=hot)
             shown: str = page(listing(found))
             remarks = found.remarks or ()
         except KeyboardInterrupt:  # it was ended
@@ -218,11 +215,11 @@ class _Work:
             session.phase("check", f"check of {kernel.label}, to compare with")
             try:
                 report = check(kernel, device=self.device, compiler=session.setting.compiler, progress=self.progress)
+                why = "" if report.ok else report.headline
             except BuildError as error:
-                session.log(f"{kernel.label} is left out of the benchmark: {str(error).partition(chr(10))[0]}")
-                return False
-            if not report.ok:
-                session.log(f"{kernel.label} is left out of the benchmark: {report.headline}")
+                why = str(error).partition("\n")[0]
+            if why:
+                session.log(f"{kernel.label} is left out of the benchmark: {why}")
                 return False
             session.right.add((kernel, self.device))
         return True
@@ -245,12 +242,12 @@ class _Work:
         """Pass progress on, numbers that only count not too often; the rounds of a benchmark say more by themselves."""
         if self._watched and not total:
             return
-        now = time.monotonic()
-        words = re.sub(r"\d+", "", text)
-        if words != self._last or now - self._said >= _SAID_SECONDS:
-            self._last, self._said = words, now
+        words = "".join(letter for letter in text if not letter.isdigit())
+        if words != self._last or self._saying.due:
+            self._last = words
+            self._saying.told()
             self.session.progress(text, done, total)
-        if now - self._looked >= _WORKER_SECONDS:
+        if self._looking.due:
             self._look()
 
     def watch(self, partial: Partial) -> None:
@@ -262,21 +259,24 @@ class _Work:
 
     def _look(self) -> None:
         """Tell the number and the memory of the worker."""
-        self._looked = time.monotonic()
+        self._looking.told()
         self.session.tell(worker={"pid": worker.pid or 0, "mib": round(worker.memory / 2**20)})
 
     def _show(self, found: Began | Build | Report | Timings | Counts) -> None:
         session = self.session
         if isinstance(found, Began):
-            session.phase(
-                "benchmark" if found.part == "counts" else found.part, found.text
-            )  # the button that was pressed
+            button = "benchmark" if found.part == "counts" else found.part
+            session.phase(button, found.text)
         elif isinstance(found, Build):
             self._built(found)
         elif isinstance(found, Timings):
             self._timed(found)
             if session.state["options"]["roofline"]:
-                session.tell(plot=session.state["plot"] + self._under_roofs(found))
+                try:
+                    under_roofs = in_html(roofline(found, progress=self.progress))
+                except LltmInlineError as error:
+                    under_roofs = card_of(error)
+                session.tell(plot=session.state["plot"] + under_roofs)
             lines = _sentences(found).split("\n")
             session.log(next((line for line in lines if line.startswith(f"{self.kernel.label} ")), lines[0]))
         elif isinstance(found, Counts):
@@ -284,9 +284,7 @@ class _Work:
             session.tell(plot=in_html(plot(own)) if own.total("load", "requests") else "")
             said, label = found.verdict(), self.kernel.label  # a verdict that does not name it is of something else
             session.tell(verdict=said if label in said else f"{label}: {said}", timings=in_html(found))
-            session.log(
-                f"{self.kernel.label} is counted, and not timed: no time on {self.device} is that of a GPU", "good"
-            )
+            session.log(f"{label} is counted, and not timed: no time on {self.device} is that of a GPU", "good")
         elif found.ok:
             session.right.add((self.kernel, self.device))
             session.outcome(self.kernel, report=in_html(found))
@@ -301,12 +299,6 @@ class _Work:
             session.log(f"{self.kernel.label} was not timed: it is wrong", "bad")
         session.revisions()
 
-    def _under_roofs(self, timings: Timings) -> str:
-        try:
-            return in_html(roofline(timings, progress=self.progress))
-        except LltmInlineError as error:
-            return card_of(error)
-
     def _built(self, built: Build) -> None:
         session = self.session
         how = f"{built.kernel} is in the cache" if built.cached else f"built {built.kernel} in {built.seconds:.1f} s"
@@ -317,7 +309,6 @@ class _Work:
         if self.verb == "build":
             session.outcome(self.kernel, report=in_html(built))
         session.outcome(self.kernel, marks=marks_of(self.kernel, self.device, built.warnings))
-        session.revisions()
         session.list_assembly()
 
     def _failed(self, error: BuildError) -> None:

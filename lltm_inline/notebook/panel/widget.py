@@ -13,10 +13,13 @@ from typing import Any
 
 import anywidget
 import traitlets
+from IPython.display import DisplayHandle
 
-from ... import show
 from ...errors import FileError
-from ...show import Html, page, paragraph, source, tag
+from ...show.markup import Html, tag
+from ...show.parts import page, paragraph
+from ...show.source import source
+from ...show.style import style
 from .board import initial_state
 from .session import Session
 
@@ -54,13 +57,14 @@ class Playground(type("Traits", (anywidget.AnyWidget,), _TRAITS)):  # type: igno
 
     def __init__(self, session: Session) -> None:
         self._esm = _asset("panel.js")
-        self._css = f"{show.style()}\n{_asset('panel.css')}"
+        self._css = f"{style()}\n{_asset('panel.css')}"
         #: What the panel does; usable without it.
         self.session = session
-        self._telling = False
-        self._snapshot = Snapshot()
+        self._telling = self._is_shown = False
+        #: What stands for the panel where it cannot be shown: drawn below the cell that runs, and then anew in its place.
+        self._output = DisplayHandle(f"lltm-of-{uuid.uuid4().hex[:12]}")
         with session.lock:
-            super().__init__(**session.state, snapshot=self._snapshot.name)
+            super().__init__(**session.state, snapshot=self._output.display_id)
             session.listen(self._tell)
         self.observe(self._told, names=list(_SHARED))
         self.on_msg(self._asked)
@@ -75,8 +79,13 @@ class Playground(type("Traits", (anywidget.AnyWidget,), _TRAITS)):  # type: igno
         finally:
             self._telling = before
         has_ended = not values.get("busy", {"verb": "no"})["verb"]
-        if has_ended or "current" in values:  # another kernel is shown
-            self._snapshot.update(self.session.state)
+        if self._is_shown and (has_ended or "current" in values):  # another kernel is shown
+            self._output.update(self._drawn(), raw=True)
+
+    def _drawn(self) -> dict[str, str]:
+        state = self.session.state
+        shown = snapshot(state, self._output.display_id)
+        return {"text/html": shown, "text/plain": f"the text of {state['current']['label']}"}
 
     def _told(self, change: Any) -> None:
         """Take what the browser has written."""
@@ -98,8 +107,9 @@ class Playground(type("Traits", (anywidget.AnyWidget,), _TRAITS)):  # type: igno
             super().set_state(sync_data)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        with self.session.lock:
-            self._snapshot.show(self.session.state)
+        with self.session.lock:  # a second time for a second panel of the same session
+            self._is_shown = True
+            self._output.display(self._drawn(), raw=True)
         return super()._repr_mimebundle_(**options)
 
     def __repr__(self) -> str:
@@ -120,41 +130,11 @@ def snapshot(state: Mapping[str, Any], name: str = "") -> Html:
         for kind, text in state["texts"].items()
     ]
     edited = ", edited and not built" if state["dirty"] else ""
-    head = paragraph(
-        tag("b", label), f" on {device}{edited}, as it stood in the panel: run the cell for the panel itself"
-    )
+    said = f" on {device}{edited}, as it stood in the panel: run the cell for the panel itself"
     picture = tag("pre", Html(state["plot"]), cls="li-picture") if state["plot"] else ""
     # A file that is opened again has this, and behind it a view of no model, of which Lab writes an error and no element.
     output = ".jp-OutputArea-child"
     no_view = f"{output}:has(.{name or 'no-panel'}) + {output}:has(> .jp-OutputArea-output.jupyter-widgets) {{ display: none; }}"
-    return tag(
-        "div",
-        tag("style", Html(no_view)),
-        page(head, *texts, Html(state["report"]), picture, Html(state["timings"])),
-        cls=name,
-    )
-
-
-class Snapshot:
-    """The output; drawn with the first `show`, and then anew in its place."""
-
-    def __init__(self) -> None:
-        #: The class of its element.
-        self.name = f"lltm-of-{uuid.uuid4().hex[:12]}"
-        self._handle: Any = None
-
-    def show(self, state: Mapping[str, Any]) -> None:
-        """Draw it below the cell that runs; a second time for a second panel of the same session."""
-        from IPython.display import DisplayHandle
-
-        if self._handle is None:
-            self._handle = DisplayHandle(self.name)
-        self._handle.display(self._data(state), raw=True)
-
-    def update(self, state: Mapping[str, Any]) -> None:
-        """Draw it anew, if it is shown."""
-        if self._handle is not None:
-            self._handle.update(self._data(state), raw=True)
-
-    def _data(self, state: Mapping[str, Any]) -> dict[str, str]:
-        return {"text/html": snapshot(state, self.name), "text/plain": f"the text of {state['current']['label']}"}
+    head = paragraph(tag("b", label), said)
+    shown = page(head, *texts, Html(state["report"]), picture, Html(state["timings"]))
+    return tag("div", tag("style", Html(no_view)), shown, cls=name)

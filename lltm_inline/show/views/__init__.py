@@ -8,41 +8,20 @@ from typing import Any
 from ..markup import Html
 from ..parts import page
 from .analysis import assembly, roofline
-from .answers import doctor, exported, sheet, status, verdict
+from .answers import diagnosis, exported, sheet, status, verdict
 from .kernels import build, diff, function, history, kernel, op, recovered, registry
 from .measured import counts, memory, sweep, timings
 from .report import build_error, check_error, crash, crash_error, printed, report
 
 __all__ = ["VIEWS", "html_of"]
 
-#: By the names of the classes: to import them would take torch, and the doctor's page must show without it.
-VIEWS: dict[str, Callable[[Any], Html]] = {
-    "Assembly": assembly,
-    "Build": build,
-    "BuildError": build_error,
-    "CheckError": check_error,
-    "Counts": counts,
-    "Crash": crash,
-    "CrashError": crash_error,
-    "Diagnosis": doctor,
-    "Diff": diff,
-    "Exported": exported,
-    "Function": function,
-    "History": history,
-    "Kernel": kernel,
-    "Memory": memory,
-    "Op": op,
-    "Printed": printed,
-    "Recovered": recovered,
-    "Registry": registry,
-    "Report": report,
-    "Roofline": roofline,
-    "Sheet": sheet,
-    "Status": status,
-    "Sweep": sweep,
-    "Timings": timings,
-    "Verdict": verdict,
-}
+_VIEWS: tuple[Callable[[Any], Html], ...] = (
+    assembly, build, build_error, check_error, counts, crash, crash_error, diagnosis, diff, exported, function, history, kernel,
+    memory, op, printed, recovered, registry, report, roofline, sheet, status, sweep, timings, verdict,
+)  # fmt: skip
+#: By the names of the classes, after which the views are called. To import them would take torch, and the doctor's page must
+#: show without it.
+VIEWS = {view.__name__.title().replace("_", ""): view for view in _VIEWS}
 
 
 def html_of(value: object) -> str:

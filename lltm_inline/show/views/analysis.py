@@ -24,7 +24,7 @@ _WIDE, _NARROW = 150, 60
 
 def assembly(shown: Assembly) -> Html:
     """Show the loops of a kernel: what each does at a time, and, folded, each line of the text beside its instructions."""
-    parts: list[object] = [*_head(shown), *_asked(shown)]
+    parts: list[object] = []
     lines, left = coloured(shown.text, "cpp"), shown.MOST
     for title, kinds in shown.by_text.items():
         folds = []
@@ -32,12 +32,8 @@ def assembly(shown: Assembly) -> Html:
             folds.append(fold(_summary(loop, many), _beside(loop, lines, left)))
             left = max(0, left - len(loop.instructions))
         parts.append(fold(title, join(folds)) if len(folds) > 1 else join([paragraph(title), *folds]))
-    parts += [
-        note("plain", said) for said in shown.left_out([loop for kinds in shown.by_text.values() for loop, _ in kinds])
-    ]
-    if not shown.loops:
-        parts.append(note("plain", shown.without_loops))
-    return join(parts)
+    left_out = shown.left_out([loop for kinds in shown.by_text.values() for loop, _ in kinds])
+    return join([*_head(shown), *_asked(shown), *parts, *_foot(shown, left_out)])
 
 
 def listing(shown: Assembly) -> Html:
@@ -51,10 +47,12 @@ def listing(shown: Assembly) -> Html:
         title = join([*_named(routine), f", {plural(count, 'instruction')}"])
         parts.append(fold(title, _by_line(routine, left), open=bool(routine.loops)))
         left = max(0, left - count)
-    parts += [note("plain", said) for said in shown.left_out(shown.routines)]
-    if not shown.loops:
-        parts.append(note("plain", shown.without_loops))
-    return join(parts)
+    return join([*parts, *_foot(shown, shown.left_out(shown.routines))])
+
+
+def _foot(shown: Assembly, left_out: Sequence[str]) -> list[Html]:
+    """Say what is not listed, and why there is no loop."""
+    return [note("plain", said) for said in (*left_out, *[shown.without_loops] * (not shown.loops))]
 
 
 def _asked(shown: Assembly, *, is_beside: bool = False) -> list[object]:
@@ -149,11 +147,7 @@ def roofline(shown: Roofline) -> Html:
         rows.append([row.kernel, shown.timings.case(row), *(Cell(text, align="num") for text in point), said])
     head = ["kernel", "size", Cell("per byte", align="num"), Cell("reached", align="num")]
     names = ("threads", "arithmetic", *(level.name for level in shown.roofs[-1].levels))
-    names_of_levels = tuple(f"{name} " for name in names)
-    roofs = [
-        [label, *(Cell(_without(cell, names_of_levels), align="num") for cell in cells)]
-        for label, *cells in shown.ceilings()
-    ]
+    roofs = [[label, *(_below(names, cell) for cell in cells)] for label, *cells in shown.ceilings()]
     return join(
         [
             note("plain", shown.finding),
@@ -165,9 +159,11 @@ def roofline(shown: Roofline) -> Html:
     )
 
 
-def _without(text: str, names: Sequence[str]) -> str:
+def _below(names: Sequence[str], text: str) -> Cell:
     """Leave out the name that stands at the head of the column."""
-    return next((text.removeprefix(name) for name in names if text.startswith(name)), text)
+    return Cell(
+        next((text.removeprefix(f"{name} ") for name in names if text.startswith(f"{name} ")), text), align="num"
+    )
 
 
 def _summary(loop: Loop, many: str) -> Html:

@@ -35,30 +35,21 @@ def verdict(shown: Verdict) -> Html:
     sign = tag("span", "✓ ", aria_hidden="true") if shown.ok else ""
     head = tag("b", sign, f"Exercise {shown.exercise}: {'solved' if shown.ok else 'not yet'}.")
     kind = "good" if shown.ok else "bad" if shown.evidence else "plain"
-    return note(kind, head, " ", with_code(shown.text), _details(shown))
+    details: object = ""
+    if shown.evidence is not None and not shown.ok:  # of a solved exercise nobody needs it
+        details = fold("What was found", Html(shown.evidence._repr_html_()))
+    return note(kind, head, " ", with_code(shown.text), details)
 
 
-def _details(shown: Verdict) -> object:
-    """Lay out what the verdict rests on; of a solved exercise nobody needs it."""
-    if shown.ok or shown.evidence is None:
-        return ""
-    return fold("What was found", Html(shown.evidence._repr_html_()))
-
-
-def doctor(shown: Diagnosis) -> Html:
+def diagnosis(shown: Diagnosis) -> Html:
     """Show what was found: the sentence, then each finding with the command that mends it."""
     rows: list[list[object]] = []
     for finding in shown.findings:
         cure = [Html("<br>"), tag("code", finding.cure)] if finding.cure else []
         state = badge(finding.state, _KINDS.get(finding.state, "plain"))
         rows.append([finding.what, state, join([finding.detail, *cure])])
-    kind = "good" if shown.ok else "bad"
-    return join(
-        [
-            note(kind, tag("b", shown.headline)),
-            table(["what", "state", "what was found, and what mends it"], rows, caption="this machine"),
-        ]
-    )
+    found = table(["what", "state", "what was found, and what mends it"], rows, caption="this machine")
+    return join([note("good" if shown.ok else "bad", tag("b", shown.headline)), found])
 
 
 def sheet(shown: Sheet) -> Html:

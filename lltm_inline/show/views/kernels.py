@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...base.arguments import first_line, plural
 from ..markup import Html, join, tag
-from ..parts import Cell, badge, bar, filled, fold, note, paragraph, plain, table, with_interval
+from ..parts import Cell, badge, bar, filled, fold, folded, note, paragraph, table, with_interval
 from ..source import diff_source, source
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ def registry(table_of_kernels: Registry) -> Html:
     rows: list[list[object]] = []
     for name, known in table_of_kernels.ops.items():
         rows.append([join([name, tag("code", str(known.signature), cls="li-faint li-small")], " ")])
-        kernels = [kernel for kernel in table_of_kernels.values() if kernel.op == name]
-        rows += [[_name(kernel), first_line(kernel.doc), _traits(kernel)] for kernel in kernels]
+        for kernel in [kernel for kernel in table_of_kernels.values() if kernel.op == name]:
+            label = join([kernel.label, *[badge("edited")] * bool(kernel.revision)], " ")
+            rows.append([label, first_line(kernel.doc), _traits(kernel)])
     if not rows:
         return paragraph("registry: empty")
     caption = f"registry: {len(table_of_kernels)} kernels of {len(table_of_kernels.ops)} ops"
@@ -38,16 +39,11 @@ def op(shown: Op) -> Html:
     """Show an op: its signature, formula, the shape of each tensor, and the sizes at which it is timed and checked."""
     signature = shown.signature
     rows = [
-        [
-            argument.name,
-            tag("code", str(argument).partition(" ")[0]),
-            tag("code", shown.shape_text(argument.name)),
-            what,
-        ]
+        [each.name, tag("code", str(each).partition(" ")[0]), tag("code", shown.shape_text(each.name)), what]
         for what, arguments in (("input", signature.inputs), ("output", signature.outputs))
-        for argument in arguments
+        for each in arguments
     ]
-    first, rest = first_line(shown.doc), _rest(shown.doc)
+    first = first_line(shown.doc)
     sizes = ", ".join(map(str, shown.benchmark_sizes))
     facts = [f"timed at ({', '.join(shown.letters)}) = {sizes}" if sizes else "", f"dtypes {', '.join(shown.dtypes)}"]
     return join(
@@ -56,7 +52,7 @@ def op(shown: Op) -> Html:
             paragraph(first) if first else "",
             table(["name", "type", "shape", ""], rows, caption=f"arguments of {shown.name}"),
             paragraph("; ".join(filter(None, facts)), cls="li-faint li-small"),
-            fold("more about it", plain(rest, label="what the op says of itself")) if rest else "",
+            _more(shown.doc, "what the op says of itself"),
             _python(shown.reference, "the reference in PyTorch"),
         ]
     )
@@ -64,19 +60,16 @@ def op(shown: Op) -> Html:
 
 def kernel(shown: Kernel) -> Html:
     """Show a kernel: what it is, its numbers and flags, and its texts with line numbers."""
-    rest = _rest(shown.doc)
     parts: list[object] = [
         paragraph(tag("b", shown.label), f": {first_line(shown.doc)}" if shown.doc.strip() else ""),
         paragraph(_facts(shown), cls="li-faint li-small") if _facts(shown) else "",
-        fold("more about it", plain(rest, label="what the kernel says of itself")) if rest else "",
+        _more(shown.doc, "what the kernel says of itself"),
     ]
     for kind, text in shown.sources.items():
-        body = text.lstrip("\n")
-        numbered = source(
-            body, first_line=len(text) - len(body) + 1, language=_language(kind), label=f"{shown.label} ({kind})"
-        )
-        title = paragraph(f"{shown.label} ({kind})") if len(shown.sources) > 1 else ""
-        parts += [title, numbered]
+        body, name = text.lstrip("\n"), f"{shown.label} ({kind})"
+        language = "cuda" if kind == "cuda" else "cpp"
+        numbered = source(body, first_line=len(text) - len(body) + 1, language=language, label=name)
+        parts += [paragraph(name) if len(shown.sources) > 1 else "", numbered]
     if shown.python is not None:
         parts.append(_python(shown.python, f"{shown.label}, a Python function", open=True))
     return join(parts)
@@ -118,10 +111,8 @@ def _course(shown: Course) -> list[list[object]]:
     lines: list[list[object]] = [[join([f"{shown.case} ", tag("span", shown.spark, aria_hidden="true")])]]
     for step, (label, time, words, best) in zip(shown.steps, shown.cells, strict=True):
         ends = [step.row.median / longest, step.row.q1 / longest, step.row.q3 / longest]
-        drawn = bar(*ends, kind="good" if best else "plain")
-        lines.append(
-            [label, with_interval(words), tag("span", time, cls="li-num"), drawn, badge(best, "good") if best else ""]
-        )
+        drawn, found = bar(*ends, kind="good" if best else "plain"), badge(best, "good") if best else ""
+        lines.append([label, with_interval(words), tag("span", time, cls="li-num"), drawn, found])
     return lines
 
 
@@ -139,16 +130,14 @@ def build(shown: Build) -> Html:
         ["library", tag("code", str(shown.path))],
         ["digest", tag("code", shown.digest)],
     ]
-    log = shown.log.partition("\n\n")[0].strip()
+    log = shown.log.partition("\n\n")[0]
     return join(
         [
             paragraph(badge("built", "good"), " ", tag("b", shown.kernel), f" {how} ({shown.compiler})"),
             fold("how it was built", table([], rows, caption=f"build of {shown.kernel}")),
-            fold(f"what compiler and linker ran, {plural(log.count(chr(10)) + 1, 'line')}", plain(log, label="log"))
-            if log
-            else "",
+            folded("what compiler and linker ran", log, label="log", count=True),
             *(tag("pre", str(warning), cls="li-wrap") for warning in shown.warnings),
-            fold("what the compiler printed", plain(shown.printed, label="printed")) if shown.printed else "",
+            folded("what the compiler printed", shown.printed, label="printed"),
         ]
     )
 
@@ -160,10 +149,6 @@ def function(shown: Function) -> Html:
     own = "its own" if shown.kernel.sources and shown._backward is not None else "PyTorch's, through its calls"
     parts.append(paragraph(f"call it with tensors; backward: {own}", cls="li-faint li-small"))
     return join([*parts, build(shown.build) if shown.build else ""])
-
-
-def _name(shown: Kernel) -> Html:
-    return join([shown.label, badge("edited")], " ") if shown.revision else join([shown.label])
 
 
 def _traits(shown: Kernel) -> Cell:
@@ -197,9 +182,6 @@ def _python(function: object, title: str, *, open: bool = False) -> Html:
     return fold(title, source(text, language="python", label=title), open)
 
 
-def _language(kind: str) -> str:
-    return "cuda" if kind == "cuda" else "cpp"
-
-
-def _rest(doc: str) -> str:
-    return inspect.cleandoc(doc).partition("\n")[2].strip()
+def _more(doc: str, label: str) -> Html:
+    """Fold what a doc says below its first line."""
+    return folded("more about it", inspect.cleandoc(doc).partition("\n")[2].strip(), label=label)

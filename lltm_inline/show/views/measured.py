@@ -11,7 +11,7 @@ from ..parts import Cell, bar, filled, fold, note, paragraph, table, with_interv
 if TYPE_CHECKING:
     from ...tables.counts import Counts, CountsRow
     from ...tables.memory import Memory, MemoryRow
-    from ...tables.sweep import Point, Sweep
+    from ...tables.sweep import Sweep
     from ...tables.table import Table
     from ...tables.timings import Row, Timings
 
@@ -133,7 +133,8 @@ def sweep(shown: Sweep) -> Html:
     rows: list[list[object]] = []
     for value, (head, *cells) in zip(first, lines, strict=True):
         across = [(value, other) for other in others[0]] if others else [(value,)]
-        kinds = [_kind(points[at]) for at in across]
+        # The background says what was found; what is no finding has none.
+        kinds = ["plain" if (row := points[at].row) is None else _KINDS.get(row.outcome, "") for at in across]
         rows.append([head, *(Cell(cell, kind, "mid") for cell, kind in zip(cells, kinds, strict=True))])
     caption = f"speed-up over {shown.kernel} as it stands, {shown.base.size_text}, {shown.base.direction}"
     sentences = [paragraph(line.strip()) for line in shown.verdict().split("\n")]
@@ -144,8 +145,3 @@ def sweep(shown: Sweep) -> Html:
             _conditions(shown.timings),
         ]
     )
-
-
-def _kind(point: Point) -> str:
-    """Return the background of a cell; what is no finding has none."""
-    return "plain" if point.row is None else _KINDS.get(point.row.outcome, "")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...base.arguments import plural
 from ...checking.report import COPIED, alike
 from ..markup import Html, join, tag, tick
-from ..parts import Cell, badge, cross, fold, note, paragraph, plain, right_or_wrong, table
+from ..parts import Cell, badge, cross, fold, folded, note, paragraph, right_or_wrong, table
 from ..source import excerpt
 
 if TYPE_CHECKING:
@@ -21,39 +21,26 @@ if TYPE_CHECKING:
     from ...run.executor import Printed
 
 _MOST_OTHERS = 20
+_PRINTED, _OUTPUT = "what the kernel printed", "output of the kernel"
 
 
 def report(shown: Report) -> Html:
     """Show a report: verdict, each section, open where it found something, then the matrix of outputs and gradients by case."""
-    if shown.ok or shown.forward_only:
-        verdict = badge(shown.verdict, "good" if shown.ok else "plain")
-    else:
-        verdict = badge(
-            "wrong" if shown.crash is None else "timed out" if shown.crash.kind == "timeout" else "crashed", "bad"
-        )
+    kind = "good" if shown.ok else "plain" if shown.forward_only else "bad"
+    wrong = "wrong" if shown.crash is None else "timed out" if shown.crash.kind == "timeout" else "crashed"
+    verdict = badge(wrong if kind == "bad" else shown.verdict, kind)
     cases = sum(section.cases for section in shown.sections)
     count = plural(cases, "case") if cases else "nothing could be checked"
     head = paragraph(verdict, " ", tag("b", shown.kernel), f" on {shown.device}: {count}, {shown.seconds:.1f} s")
     told: set[str] = set()
-    sections = [_section(section, shown, told) for section in shown.sections]
-    return join(
-        [
-            head,
-            crash(shown.crash) if shown.crash is not None else "",
-            *sections,
-            _matrix(shown),
-            _printed(shown.printed, is_open=True),
-        ]
-    )
+    parts = [crash(shown.crash)] if shown.crash is not None else []
+    parts += [_section(section, shown, told) for section in shown.sections]
+    return join([head, *parts, _matrix(shown), folded(_PRINTED, shown.printed, label=_OUTPUT, open=True)])
 
 
 def printed(shown: Printed) -> Html:
     """Show what a kernel printed while it was measured, folded."""
-    return join([_printed(shown.text)])
-
-
-def _printed(text: str, *, is_open: bool = False) -> Html | str:
-    return fold("what the kernel printed", plain(text, label="output of the kernel"), is_open) if text else ""
+    return folded(_PRINTED, shown.text, label=_OUTPUT)
 
 
 def _matrix(shown: Report) -> Html:
@@ -80,17 +67,11 @@ def _section(section: Section, shown: Report, told: set[str]) -> Html:
     count = len(section.findings)
     looked_at = count or section.cases
     cases = f"{plural(count, 'finding')} in " * bool(count) + plural(section.cases, "case")
-    title = join(
-        [
-            tag("span", tick(section.ok), cls=f"li-is-{'good' if section.ok else 'bad'}")
-            if looked_at
-            else tag("span", "-"),
-            " ",
-            tag("b", shown.title(section)),
-            f": {cases if looked_at else 'nothing was checked'}",
-            tag("span", f", {section.seconds:.1f} s", cls="li-faint") if section.seconds >= 0.05 else "",
-        ]
-    )
+    sign, said = tag("span", "-"), ": nothing was checked"
+    if looked_at:
+        sign, said = tag("span", tick(section.ok), cls=f"li-is-{'good' if section.ok else 'bad'}"), f": {cases}"
+    time = tag("span", f", {section.seconds:.1f} s", cls="li-faint") if section.seconds >= 0.05 else ""
+    title = join([sign, " ", tag("b", shown.title(section)), said, time])
     findings = [finding for finding in section.findings if finding in shown.told]
     new = [finding for finding in findings if finding.text not in told]
     told.update(finding.text for finding in new)
@@ -105,11 +86,10 @@ def _section(section: Section, shown: Report, told: set[str]) -> Html:
 
 def _finding(finding: Finding) -> Html:
     smallest = f"; smallest failing size: {finding.smallest}" if finding.smallest else ""
+    quantity = finding.quantity if finding.text.startswith(finding.quantity) else ""
     return note(
         "bad",
-        paragraph(tag("b", finding.quantity), finding.text[len(finding.quantity) :])
-        if finding.text.startswith(finding.quantity)
-        else paragraph(finding.text),
+        paragraph(tag("b", quantity) if quantity else "", finding.text.removeprefix(quantity)),
         paragraph(f"at {finding.case}{smallest}", cls="li-faint") if finding.case else "",
         _picture(finding.quantity, finding.grid) if finding.grid is not None else "",
         *(paragraph(tag("b", "hint: "), hint) for hint in finding.hints),
@@ -175,7 +155,7 @@ def crash(shown: Crash) -> Html:
         excerpt(shown.excerpt, label=f"the line of {shown.kernel} where it happened") if shown.excerpt else "",
         paragraph(tag("b", "likely cause: "), shown.cause),
         *facts,
-        fold("printed before", plain(before, label="output of the kernel"), len(before) < 400) if before else "",
+        folded("printed before", before, label=_OUTPUT, open=len(before) < 400),
     )
 
 
@@ -187,18 +167,11 @@ def build_error(error: BuildError) -> Html:
     if found:
         body.append(_diagnostic(found[0]))
         body += [_others(found, kind) for kind in ("error", "warning")]
-        body += [
-            paragraph(line.strip().partition("  Full log")[0], cls="li-small")
-            for line in lines[-1:]
-            if " from " in line
-        ]
+        if lines and " from " in lines[-1]:
+            body.append(paragraph(lines[-1].strip().partition("  Full log")[0], cls="li-small"))
     elif lines:
         body.append(tag("pre", "\n".join(lines), cls="li-wrap"))
-    log = error.log.strip()
-    if log:
-        count = log.count("\n") + 1
-        body.append(fold(f"full log, {plural(count, 'line')}", plain(log, label="log of compiler and linker")))
-    return note("bad", *body)
+    return note("bad", *body, folded("full log", error.log, label="log of compiler and linker", count=True))
 
 
 def check_error(error: CheckError) -> Html:
