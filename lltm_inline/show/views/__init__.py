@@ -10,7 +10,7 @@ from ..parts import page
 from .analysis import assembly, roofline
 from .answers import doctor, exported, sheet, status, verdict
 from .kernels import build, diff, function, history, kernel, op, recovered, registry
-from .measured import counts, memory, sweep, timings
+from .measured import counts, memory, sweep, timings, trace
 from .report import build_error, check_error, crash, crash_error, printed, report
 
 __all__ = ["VIEWS", "html_of"]
@@ -41,6 +41,7 @@ VIEWS: dict[str, Callable[[Any], Html]] = {
     "Status": status,
     "Sweep": sweep,
     "Timings": timings,
+    "Trace": trace,
     "Verdict": verdict,
 }
 
