@@ -26,8 +26,8 @@ _MOST_LINES = 6
 _COLOURS = colormaps["viridis"].resampled(_WARP)
 _UNUSED = "#e4e4e4"
 
-#: Of an array of a trace so many rows and columns are drawn, the first that are touched; of an element so many accesses are told.
-_MOST_ROWS, _MOST_COLUMNS, _MOST_TOLD = 16, 32, 2
+#: Of an array of a trace so many rows and columns are drawn, the first that are touched; up to so many, two accesses to each are told.
+_MOST_ROWS, _MOST_COLUMNS, _FEW = 16, 32, 16
 
 #: Lanes by the place of their cell: column and row.
 _Cells = dict[tuple[int, int], list[int]]
@@ -188,7 +188,7 @@ def _elements(axes: Axes, first: TraceRow, cells: _Touched, order: Mapping[objec
         for column in range(left, left + across):
             if len(first.index) < 2 and first.shape and line[0] + column >= first.shape[0]:
                 continue
-            _element(axes, (column - left, down), cells.get((line, column), []), order, 5 if across > 16 else 7)
+            _element(axes, (column - left, down), cells.get((line, column), []), order, across)
     axes.set_xlim(0, max(across, 12))
     axes.set_ylim(len(lines), 0)
     more = f", {len(every) - len(lines)} more rows are touched" * (len(every) > len(lines))
@@ -197,23 +197,27 @@ def _elements(axes: Axes, first: TraceRow, cells: _Touched, order: Mapping[objec
 
 
 def _element(
-    axes: Axes, at: tuple[int, int], touched: Sequence[TraceRow], order: Mapping[object, int], points: int
+    axes: Axes, at: tuple[int, int], touched: Sequence[TraceRow], order: Mapping[object, int], across: int
 ) -> None:
     """Draw one element: when and by whom it is touched."""
     whom = dict.fromkeys((row.block, row.thread) for row in touched)
     share = order[touched[-1].block, touched[-1].thread] / max(1, len(order) - 1) if touched else 0.0
     axes.add_patch(Rectangle(at, 0.92, 0.9, facecolor=_COLOURS(share) if touched else _UNUSED, edgecolor="none"))
     if touched:
-        when = _some([str(row.order) for row in touched])
+        most = 1 + (across <= _FEW)
+        told = [
+            _some([str(row.order) for row in touched], most),
+            _some([f"t{_short(thread)}" for _, thread in whom], most),
+        ]
         axes.text(
-            at[0] + 0.46, at[1] + 0.47, f"{when}\n{_some([f't{_short(thread)}' for _, thread in whom])}", ha="center", va="center",
-            fontsize=points, color="white" if share < 0.6 else "black",
+            at[0] + 0.46, at[1] + 0.47, "\n".join(told), ha="center", va="center",
+            fontsize=min(7.0, 850 / max(across, 12) / max(map(len, told))), color="white" if share < 0.6 else "black",
             weight="normal" if all(row.what.endswith("load") for row in touched) else "bold",
         )  # fmt: skip
 
 
-def _some(words: Sequence[str]) -> str:
-    return " ".join(words[:_MOST_TOLD]) + "+" * (len(words) > _MOST_TOLD)
+def _some(words: Sequence[str], most: int) -> str:
+    return " ".join(words[:most]) + "+" * (len(words) > most)
 
 
 def _short(at: Sequence[int]) -> str:
