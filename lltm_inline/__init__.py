@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from .measure.counts import counts
     from .measure.memory import memory
     from .measure.sweep import sweep
+    from .measure.trace import trace
     from .notebook.live import live_benchmark
     from .notebook.panel import playground
     from .notebook.plot import plot
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from .tables.memory import Memory
     from .tables.sweep import Sweep
     from .tables.timings import Timings
+    from .tables.trace import Trace
     from .workers.client import worker
     from .workers.limits import Limits
 
@@ -101,6 +103,8 @@ _LAZY = {
     "Sweep": "tables.sweep",
     "sweep": "measure.sweep",
     "Timings": "tables.timings",
+    "Trace": "tables.trace",
+    "trace": "measure.trace",
     "Verdict": "judging.verdict",
 }
 
@@ -123,6 +127,7 @@ __all__ = [
     "Setting",
     "Sweep",
     "Timings",
+    "Trace",
     "Verdict",
     "assembly",
     "benchmark",
@@ -149,6 +154,7 @@ __all__ = [
     "roofline",
     "self_check",
     "sweep",
+    "trace",
     "worker",
 ]
 

@@ -82,7 +82,7 @@ native/meter.cpp       run/test_memory
 native/roofs.cpp       test_roofline
 cuda_cpu               run/test_cuda_cpu run/test_counts ops/test_shared_memory
 cuda_cpu/rewrite.py    run/test_cuda_cpu test_launchers
-cuda_cpu/counts.h      run/test_counts* run/test_cuda_cpu
+cuda_cpu/counts.h      run/test_counts* run/test_traced run/test_cuda_cpu
 cuda_cpu/book.h        lab/test_cuda_labs
 cuda_cpu/module.h      judging/test_judge
 cuda_cpu/memory.h      run/test_cuda_cpu run/test_counts
@@ -105,6 +105,7 @@ compiling/watch.py     compiling/test_killed compiling/test_cache test_stop
 compiling/environment.py  compiling/test_toolchain compiling/test_integrity compiling/test_compiler
 tables                 run/test_timings run/test_memory test_history run/test_sweep properties/test_results test_html
 tables/counts.py       run/test_counts notebook/test_plot_counts test_html test_values
+tables/trace.py        run/test_traced test_html test_values properties/test_results
 tables/history.py      test_history
 tables/memory.py       run/test_memory notebook/test_plot_memory properties/test_results
 tables/sweep.py        run/test_sweep notebook/test_plot_sweep properties/test_results
@@ -135,7 +136,8 @@ checking/perturb.py    run/test_perturb run/test_check_rare
 checking/purity.py     run/test_check_rare run/test_check run/test_contract ops/test_axpy ops/test_conv_bn ops/test_d_sigmoid
 checking/safety.py     run/test_safety run/test_guard run/test_check
 measure                run/test_benchmark run/test_timings run/test_watch* run/test_sweep
-measure/counts.py      run/test_counts
+measure/counts.py      run/test_counts run/test_traced
+measure/trace.py       run/test_traced
 measure/machine.py     test_roofline run/test_benchmark run/test_timings
 measure/memory.py      run/test_memory
 measure/stats.py       run/test_timings run/test_benchmark
@@ -166,7 +168,7 @@ doctor.py              test_doctor test_cli
 show                   test_html run/test_pictures notebook/test_display*
 show/views             test_html notebook/test_display* run/test_timings
 notebook               notebook/test_magics_parts notebook/test_magics notebook/test_live
-notebook/access.py     notebook/test_plot notebook/test_plot_memory notebook/test_plot_sweep
+notebook/access.py     notebook/test_plot_counts run/test_traced notebook/test_plot notebook/test_plot_memory
 notebook/bars.py       notebook/test_plot notebook/test_live
 notebook/cell.py       notebook/test_magics notebook/test_magics_parts notebook/test_panel_session*
 notebook/figure.py     notebook/test_plot notebook/test_plot_memory notebook/test_plot_sweep notebook/test_live

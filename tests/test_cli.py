@@ -422,6 +422,11 @@ def test_benchmark_writes_its_files(tmp_path: Path) -> None:
             {"direction": None, "device": "cpu", "seconds": 1.0},
         ),
         ("counts axpy/cuda", ([registry["axpy/cuda"]],), {"sizes": None}),
+        (
+            "trace axpy/cuda --line 14 --thread 1,0 --block all --sizes 8",
+            (registry["axpy/cuda"], 14),
+            {"thread": (1, 0), "block": None, "sizes": (8,), "direction": "forward"},
+        ),
         ("asm axpy/cpp --hot", ("axpy/cpp", None), {"device": None, "remarks": False, "hot": True}),
         (
             "export axpy/cpp --to there --no-check",

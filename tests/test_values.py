@@ -25,6 +25,7 @@ from lltm_inline.tables.counts import CountsRow
 from lltm_inline.tables.memory import MemoryRow
 from lltm_inline.tables.sweep import Point
 from lltm_inline.tables.timings import Row
+from lltm_inline.tables.trace import TraceRow
 
 _WHAT: dict[str, Any] = {"op": "axpy", "size": {"B": 3}, "dtype": "float32", "device": "cpu"}
 _ROW = Row(
@@ -39,6 +40,10 @@ _MEMORY = MemoryRow("axpy/cpp", **_WHAT, depth=1, outputs=8, held=8, peak=16)
 _COUNTED = CountsRow(
     "axpy/cuda", **_WHAT, direction="forward", launch=1, function="axpy<scalar_t>", grid=(4, 1, 1), block=(256, 1, 1), line=9,
     what="global load", array="x", width=4, accesses=1000, requests=32, transactions=125, least=125, lanes=(0, 4, -1),
+)  # fmt: skip
+_TRACED = TraceRow(
+    "axpy/cuda", **_WHAT, direction="forward", launch=1, function="axpy<scalar_t>", order=1, block=(0, 0, 0), thread=(3, 0, 0),
+    line=9, what="global load", array="x", index=(3,), shape=(8,), value="0.5",
 )  # fmt: skip
 _INSTRUCTION = Instruction(16, "vaddps ymm0,ymm1,ymm2", 3)
 _ROUTINE = Routine("forward(at::Tensor const&)", (_INSTRUCTION,), (Loop((_INSTRUCTION,)),))
@@ -63,6 +68,7 @@ VALUES = {
         li.Timings((_ROW,), "axpy/cpp"),
         li.Memory((_MEMORY,), "axpy/cpp"),
         li.Counts((_COUNTED,), "axpy/cuda"),
+        li.Trace((_TRACED,), "axpy/cuda"),
         li.Assembly("axpy/cpp", "g++ 12", "text", (_ROUTINE,), remarks=(_REMARK,), hot=_HOT),
         li.Verdict("a.py", "KernelBench", "right", tried=("N=7: right",)),
         li.Setting("cuda-cpu", cflags=("-O1",), trust=True),
@@ -70,7 +76,7 @@ VALUES = {
         *(_REMARK, _HOT, _ROOFS, _ROOFS.levels[0]),
         li.Sweep("axpy/cpp", {"A": 1}, {"A": (1,)}, (Point({"A": 1}, "axpy/cpp", _ROW),), _ROW, None),
         *(_ROUTINE, _ROUTINE.loops[0], _ROUTINE.instructions[0]),
-        *(_ROW, _MEMORY, _COUNTED, _FINDING, _GRID, _CRASH, _REPORT, _REPORT.sections[0], _DIAGNOSTIC),
+        *(_ROW, _MEMORY, _COUNTED, _TRACED, _FINDING, _GRID, _CRASH, _REPORT, _REPORT.sections[0], _DIAGNOSTIC),
     )
 }
 _MORE = {

@@ -262,6 +262,20 @@ class Block {
   std::string failure_;
 };
 
+// The type of a number as Python's module struct has it, and w for bfloat16; 0 of all others. Of a vector, that of its parts.
+template <class T>
+inline constexpr char kLetter = std::is_same_v<T, float>                  ? 'f'
+                                : std::is_same_v<T, double>               ? 'd'
+                                : !std::is_integral_v<T> || sizeof(T) > 8 ? 0
+                                : std::is_signed_v<T>                     ? "bh_i___q"[(sizeof(T) - 1) % 8]
+                                                                          : "BH_I___Q"[(sizeof(T) - 1) % 8];
+template <>
+inline constexpr char kLetter<bool> = '?';
+template <>
+inline constexpr char kLetter<float2> = 'f';
+template <>
+inline constexpr char kLetter<float4> = 'f';
+
 // A block's dynamic shared memory.
 CUDA_CPU_PLAIN char* dynamic_shared();
 
@@ -285,11 +299,11 @@ struct Subscripts {
 };
 #endif
 #ifdef CUDA_CPU_CHECK
-void name_dynamic_shared(const char* name, size_t element);
+void name_dynamic_shared(const char* name, size_t element, char letter);
 #else
 inline void remember_allocation(void*, size_t, size_t, bool) {}
 inline void forget_allocation(void*) {}
-inline void name_dynamic_shared(const char*, size_t) {}
+inline void name_dynamic_shared(const char*, size_t, char) {}
 template <class T>
 inline void declare_shared(const char*, const T&) {}
 struct SharedOfFile {
@@ -304,7 +318,7 @@ struct Variable {
 template <class T>
 CUDA_CPU_PLAIN T* dynamic_shared(const char* name) {
   const OffDevice off;
-  name_dynamic_shared(name, sizeof(T));
+  name_dynamic_shared(name, sizeof(T), kLetter<std::remove_cv_t<T>>);
   return reinterpret_cast<T*>(dynamic_shared());
 }
 

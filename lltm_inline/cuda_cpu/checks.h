@@ -339,6 +339,7 @@ CUDA_CPU_PLAIN void before_copy(const void* address, size_t bytes, bool store, c
 }
 
 CUDA_CPU_PLAIN void before_wait() {
+  count_wait();
   Lane* const self = lane;
   if (!self || !self->block->checks->doubt.address) return;
   lane = nullptr;

@@ -55,6 +55,7 @@ struct Site {
   uint64_t worst = 0;                          // transactions of the request that needed most
   std::array<int64_t, kWarp> lanes{};          // and which byte of the array each lane wanted there, or -1
   std::unordered_map<uintptr_t, uint64_t> at;  // of atomics: how many at each address
+  uint64_t seen = 0;                           // by threads that are traced, also beyond what there is room for
 };
 
 // What the lanes of a warp ask for at one moment.
@@ -69,6 +70,23 @@ struct Fork {
   bool is_divergent = false;
 };
 
+// What a thread that is traced has loaded, what its atomic has found, or what its store has left.
+struct Traced {
+  size_t site;
+  uint3 block, thread;
+  std::vector<int64_t> index, sizes;  // in its array, and of that
+  char letter;                        // see kLetter
+  const char* address;
+  std::string value;
+};
+
+// Which threads of which blocks are traced: x, y and z, or a number and -1; -1 alone stands for all. At each site so many
+// times.
+struct Wanted {
+  std::array<int64_t, 3> block, thread;
+  uint64_t most = 0;
+};
+
 struct Counted {
   std::string kernel;
   int line;
@@ -76,11 +94,14 @@ struct Counted {
   size_t shared;
   uint64_t barriers = 0;
   std::vector<Site> sites;
+  std::vector<Traced> traced;
 };
 
 struct Counts {
   std::vector<Counted> launches;
   std::unordered_map<uint64_t, size_t> sites;  // of the last launch, by place and what is done
+  Wanted wanted;
+  bool is_open = false;  // the last one that is traced is a store, and about to be made
   // Of the block that runs.
   const Block* block = nullptr;
   uint32_t begun = 0;
@@ -170,8 +191,38 @@ void count_turns(const Request& request, Site& site, uint64_t& transactions, uin
   least = 1;
 }
 
+bool is_wanted(const std::array<int64_t, 3>& wanted, uint64_t number, uint3 at) {
+  if (wanted[1] < 0) return wanted[0] < 0 || uint64_t(wanted[0]) == number;
+  return wanted[0] == at.x && wanted[1] == at.y && wanted[2] == at.z;
+}
+
+void trace_access(const Lane& self, size_t site, const Region* region, const char* address, size_t bytes, Kind kind) {
+  Counts& all = counts();
+  if (!is_wanted(all.wanted.thread, self.index, self.thread)) return;
+  if (!is_wanted(all.wanted.block, self.block->number, self.block->index)) return;
+  Counted& launch = all.launches.back();
+  if (launch.sites[site].seen++ >= all.wanted.most) return;
+  Traced one{site, self.block->index, self.thread, {}, {}, 0, address, std::string(address, bytes)};
+  if (region) {
+    one.index = index_of(*region, address);
+    if (one.index.size() == region->sizes.size()) one.sizes = region->sizes;
+    one.letter = region->letter;
+  }
+  launch.traced.push_back(std::move(one));
+  all.is_open = kind == Kind::store;
+}
+
+// A store is told of before it is made: what it has left is read at whatever its thread does next.
+void end_traced() {
+  Counts& all = counts();
+  if (!std::exchange(all.is_open, false)) return;
+  Traced& last = all.launches.back().traced.back();
+  last.value.assign(last.address, last.value.size());
+}
+
 void finish_block() {
   Counts& all = counts();
+  all.is_open = false;  // of a launch that has failed
   if (!all.block) return;
   Counted& launch = all.launches.back();
   launch.barriers += all.block->met - all.begun;
@@ -214,9 +265,17 @@ void count_block(const Block& block) {
   all.threads.assign(kMostThreads, {});
 }
 
+// A thread waits or ends.
+CUDA_CPU_PLAIN void count_wait() {
+  if (!lane || !is_counting) return;
+  const OffDevice off;
+  end_traced();
+}
+
 CUDA_CPU_PLAIN void count_call(const char* from) {
   if (!lane || !is_counting) return;
   const OffDevice off;
+  end_traced();
   std::vector<Entry>& calls = counts().threads[off.self->index];
   const uint64_t place = calls.empty() ? 0 : calls.back().place, moment = calls.empty() ? 0 : calls.back().moment;
   const uint64_t begun = joined(moment, number_of(from));
@@ -226,6 +285,7 @@ CUDA_CPU_PLAIN void count_call(const char* from) {
 CUDA_CPU_PLAIN void count_return() {
   if (!lane || !is_counting) return;
   const OffDevice off;
+  end_traced();
   std::vector<Entry>& calls = counts().threads[off.self->index];
   if (!calls.empty()) calls.pop_back();
 }
@@ -242,6 +302,7 @@ CUDA_CPU_PLAIN void count_comparison(const char* pc) {
 CUDA_CPU_PLAIN void count_step(const char* to) {
   if (!lane || !is_counting) return;
   const OffDevice off;
+  end_traced();
   Counts& all = counts();
   std::vector<Entry>& calls = all.threads[off.self->index];
   if (calls.empty()) return;
@@ -278,6 +339,7 @@ const char* const kWhats[2][3] = {
 CUDA_CPU_PLAIN void count_access(const char* address, size_t bytes, Kind kind, const char* pc) {
   if (!is_counting) return;
   const OffDevice off;
+  end_traced();
   const Lane& self = *off.self;
   Counts& all = counts();
   const Region* const region = region_at(address, bytes);
@@ -287,6 +349,7 @@ CUDA_CPU_PLAIN void count_access(const char* address, size_t bytes, Kind kind, c
   const char* const what = kWhats[shared][std::min(int(kind), 2)];
   const Site& site = site_of(calls, pc, region, what, bytes);
   const size_t number = &site - all.launches.back().sites.data();
+  if (all.wanted.most) trace_access(self, number, region, address, bytes, kind);
   uint64_t key = joined(calls.empty() ? 0 : calls.back().moment, number * kMostThreads + self.index / kWarp);
   for (;;) {
     const auto [found, is_new] = all.request_at.try_emplace(key, all.requests.size());
@@ -319,7 +382,13 @@ std::string listed(const Values& values, const F& shown) {
 }  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
 
-// What was counted since the last call, as JSON. Places of code are offsets in this library.
+// Trace from now on: at most so many accesses of each site, none with 0; see `Wanted`.
+extern "C" __attribute__((visibility("default"))) void cuda_cpu_trace(
+    int64_t most, int64_t bx, int64_t by, int64_t bz, int64_t tx, int64_t ty, int64_t tz) {
+  cuda_cpu::counts().wanted = {{bx, by, bz}, {tx, ty, tz}, uint64_t(most)};
+}
+
+// What was counted and traced since the last call, as JSON. Places of code are offsets in this library.
 extern "C" __attribute__((visibility("default"))) const char* cuda_cpu_counts() {
   using namespace cuda_cpu;
   static std::string text;
@@ -336,12 +405,20 @@ extern "C" __attribute__((visibility("default"))) const char* cuda_cpu_counts() 
            ", \"array\": " + quoted(one.array) + ", \"width\": " + number(one.width) + ", \"times\": " + number(one.times) +
            ", \"accesses\": " + number(one.accesses) + ", \"transactions\": " + number(one.transactions) +
            ", \"least\": " + number(one.least) + ", \"worst\": " + number(one.worst) + ", \"most\": " + number(most) +
-           ", \"lanes\": " + listed(one.lanes, number) + "}";
+           ", \"seen\": " + number(one.seen) + ", \"lanes\": " + listed(one.lanes, number) + "}";
+  };
+  const auto traced = [&](const Traced& one) {
+    std::string value;
+    for (const unsigned char byte : one.value) (value += "0123456789abcdef"[byte / 16]) += "0123456789abcdef"[byte % 16];
+    return "[" + number(one.site) + ", " + sizes(one.block) + ", " + sizes(one.thread) + ", " + listed(one.index, number) +
+           ", " + listed(one.sizes, number) + ", " + quoted(std::string(one.letter != 0, one.letter)) + ", " + quoted(value) +
+           "]";
   };
   text = listed(counts().launches, [&](const Counted& one) {
     return "{\"kernel\": " + quoted(one.kernel) + ", \"line\": " + number(one.line) + ", \"grid\": " + sizes(one.grid) +
            ", \"block\": " + sizes(one.block) + ", \"shared\": " + number(one.shared) +
-           ", \"barriers\": " + number(one.barriers) + ", \"sites\": " + listed(one.sites, site) + "}";
+           ", \"barriers\": " + number(one.barriers) + ", \"sites\": " + listed(one.sites, site) +
+           ", \"traced\": " + listed(one.traced, traced) + "}";
   });
   counts().launches.clear();
   return text.c_str();
@@ -372,6 +449,7 @@ namespace cuda_cpu {
 namespace CUDA_CPU_OURS {
 inline void count_launch(const Launch&) {}
 inline void count_block(const Block&) {}
+CUDA_CPU_PLAIN inline void count_wait() {}
 CUDA_CPU_PLAIN inline void count_call(const char*) {}
 CUDA_CPU_PLAIN inline void count_return() {}
 CUDA_CPU_PLAIN inline void count_step(const char*) {}

@@ -14,6 +14,13 @@ struct alignas(4) Pair {
   T x, y;
 };
 
+template <>
+inline constexpr char kLetter<c10::Half> = 'e';
+template <>
+inline constexpr char kLetter<c10::BFloat16> = 'w';
+template <class T>
+inline constexpr char kLetter<Pair<T>> = kLetter<T>;
+
 }  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
 

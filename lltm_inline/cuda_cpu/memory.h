@@ -47,6 +47,7 @@ struct Region {
   std::optional<c10::weak_intrusive_ptr<c10::StorageImpl>> storage = {};  // one that is gone is no region any more
   bool is_argument = false;  // of the function that was called: its name goes before others
   ptrdiff_t away = 0;        // how far from home it lies during a launch
+  char letter = 0;           // the type of its elements, see kLetter
 
   const char* end() const {
     return begin + bytes;
@@ -197,10 +198,14 @@ std::vector<const Region*> in_order(bool (*is_wanted)(const Region&)) {
   return sorted;
 }
 
-// "x[2][0] (element 10)"; without a shape "x[10]".
-std::string element_at(const Region& region, const char* address) {
+int64_t number_at(const Region& region, const char* address) {
   const int64_t bytes = address - region.begin, element = int64_t(region.element);
-  const int64_t flat = bytes / element - (bytes % element < 0);
+  return bytes / element - (bytes % element < 0);
+}
+
+// The index of an element on each axis; of what has no shape, or several indices, its number.
+std::vector<int64_t> index_of(const Region& region, const char* address) {
+  const int64_t flat = number_at(region, address);
   const auto &sizes = region.sizes, &strides = region.strides;
   std::vector<size_t> axes;  // the widest stride first
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -219,10 +224,16 @@ std::string element_at(const Region& region, const char* address) {
     index[axis] = rest / stride;
     rest %= stride;
   }
-  if (!has_axes || rest) return region.name + "[" + std::to_string(flat) + "]";
+  if (has_axes && !rest) return index;
+  return {flat};
+}
+
+// "x[2][0] (element 10)"; without a shape "x[10]".
+std::string element_at(const Region& region, const char* address) {
+  const std::vector<int64_t> index = index_of(region, address);
   std::string text = region.name;
   for (const int64_t i : index) text += "[" + std::to_string(i) + "]";
-  return text + " (element " + std::to_string(flat) + ")";
+  return index.size() > 1 ? text + " (element " + std::to_string(number_at(region, address)) + ")" : text;
 }
 
 std::string element_at(const char* address, size_t bytes) {

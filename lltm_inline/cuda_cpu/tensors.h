@@ -2,6 +2,12 @@
 #ifdef CUDA_CPU_CHECK
 namespace cuda_cpu {
 namespace CUDA_CPU_OURS {
+// As kLetter; a complex number is two.
+char letter_of(at::ScalarType type) {
+  constexpr char letters[] = "Bbhiqefdefd?\0\0\0w";  // in the order of the types
+  return size_t(type) < sizeof letters ? letters[size_t(type)] : 0;
+}
+
 void remember_tensor(const at::TensorBase& tensor, const char* name, bool is_argument) {
   if (!tensor.defined() || tensor.numel() == 0 || !tensor.has_storage()) return;
   int64_t last = 0;
@@ -10,7 +16,7 @@ void remember_tensor(const at::TensorBase& tensor, const char* name, bool is_arg
   const char* const begin = static_cast<const char*>(tensor.const_data_ptr());
   remember(
       {begin, (last + 1) * element, name, element, Of::tensor, tensor.sizes().vec(), tensor.strides().vec(),
-       tensor.storage().getWeakStorageImpl(), is_argument});
+       tensor.storage().getWeakStorageImpl(), is_argument, 0, letter_of(tensor.scalar_type())});
   for (Fresh& one : checks().fresh) {
     if (one.begin == begin && one.name.empty()) one.name = name;
   }
@@ -228,6 +234,7 @@ std::string name_of_array(const char*, uint32_t) {
 
 Region region_of(const Array& array, Of of) {
   Region region{array.begin, array.bytes, array.name, array.element, of, {array.sizes, array.sizes + array.axes}, {}};
+  region.letter = array.letter;
   region.strides.resize(array.axes);
   int64_t stride = 1;
   for (size_t i = array.axes; i-- > 0; stride *= array.sizes[i]) region.strides[i] = stride;
@@ -256,12 +263,13 @@ void remember_variable(const Array& array) {
 }
 
 // The first name counts.
-void name_dynamic_shared(const char* name, size_t element) {
+void name_dynamic_shared(const char* name, size_t element, char letter) {
   if (std::exchange(checks().is_dynamic_named, true)) return;
   for (Region& one : checks().regions) {
     if (one.begin != dynamic_shared()) continue;
     one.name = name;
     one.element = element;
+    one.letter = letter;
   }
 }
 

@@ -87,12 +87,14 @@ struct Array {
   size_t bytes, element;
   const int64_t* sizes;
   size_t axes;
+  char letter;  // see kLetter
 };
 
 template <class T, size_t... kAxis>
 CUDA_CPU_PLAIN Array array_of(const char* name, const T& array, std::index_sequence<kAxis...>) {
   static constexpr int64_t sizes[] = {int64_t(std::extent_v<T, kAxis>)..., 0};
-  return {name, (const char*)&array, sizeof(T), sizeof(std::remove_all_extents_t<T>), sizes, sizeof...(kAxis)};
+  using Element = std::remove_cv_t<std::remove_all_extents_t<T>>;
+  return {name, (const char*)&array, sizeof(T), sizeof(Element), sizes, sizeof...(kAxis), kLetter<Element>};
 }
 
 CUDA_CPU_PLAIN void remember_shared(const Array& array, Lane* self);

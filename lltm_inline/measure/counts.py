@@ -40,7 +40,7 @@ from .inputs import Ring
 from .machine import subject
 
 #: The one device that counts.
-_DEVICE = next(name for name, device in DEVICES.items() if device.count_flags)
+DEVICE = next(name for name, device in DEVICES.items() if device.count_flags)
 #: clang leaves out what it can work out later; the way of each thread is looked at while it runs.
 _CLANG = ("-fsanitize-coverage=no-prune",)
 
@@ -91,27 +91,34 @@ def counts(
         (2048, 64, 256)
     """
     setting = Setting.of(counts, options)
-    limits = setting.limits or Limits(seconds=DEVICES[_DEVICE].watched_seconds)
-    setting = replace(setting, device=_DEVICE, cflags=DEVICES[_DEVICE].count_flags, limits=limits)
     require_timing(dtype=dtype, check=True)
     chosen = choose_kernels(kernels, verb="count", done="counted")
     op = registry.op_of(chosen[0])
     cases = tuple(choose_sizes(op, op.benchmark_sizes[:1] if sizes is None and op.benchmark_sizes else sizes))
     for kernel in chosen:
-        require_text(kernel, _DEVICE, cure=False)  # there is no other device that counts
+        require_text(kernel, DEVICE, cure=False)  # there is no other device that counts
     against = chosen[0].label if baseline is None else choose_baseline(chosen, baseline)
-    toolchain = find_toolchain(setting.compiler)
-    if branches_untold(toolchain.kind, toolchain.version):
-        raise ToolchainError(
-            f"li.counts needs g++ 12 or newer, or clang++: {toolchain.version} does not tell which branches are taken. Install one, "
-            "and name it: compiler='clang++'"
-        )
-    if toolchain.kind == "clang":
-        setting = replace(setting, cflags=(*DEVICES[_DEVICE].count_flags, *_CLANG))
+    setting = counting(setting, "counts")
     with showing(f"counts of {op.name}", setting.progress, len(chosen) * (1 + len(cases))) as show:
         with noting(chosen):
             built = prepare(chosen, replace(setting, progress=show))
         return Counts(carried_out(Counting(built, cases, dtype), setting, show), against)
+
+
+def counting(setting: Setting, verb: str) -> Setting:
+    """Return the setting in which texts count: its device, flags and limits.
+
+    Raises:
+        ToolchainError: the compiler does not tell which branches are taken.
+    """
+    toolchain, flags = find_toolchain(setting.compiler), DEVICES[DEVICE].count_flags
+    if branches_untold(toolchain.kind, toolchain.version):
+        raise ToolchainError(
+            f"li.{verb} needs g++ 12 or newer, or clang++: {toolchain.version} does not tell which branches are taken. Install one, "
+            "and name it: compiler='clang++'"
+        )
+    limits = setting.limits or Limits(seconds=DEVICES[DEVICE].watched_seconds)
+    return replace(setting, device=DEVICE, cflags=(*flags, *_CLANG * (toolchain.kind == "clang")), limits=limits)
 
 
 def can_count(kernel: Kernel) -> bool:
@@ -121,7 +128,7 @@ def can_count(kernel: Kernel) -> bool:
         >>> can_count(registry["axpy/cuda"]), can_count(registry["axpy/cpp"])
         (True, False)
     """
-    return kernel.python is None and _DEVICE in devices_of(kernel)
+    return kernel.python is None and DEVICE in devices_of(kernel)
 
 
 @dataclass(frozen=True)
@@ -149,7 +156,7 @@ class Counting(Task):
         gradients = bool(ring.names) and function.interface.has_backward
         Auditor(function.op, ring, where, gradients=gradients, done="counted").before(label, function, times=1)
         [one] = ring.refill(1)
-        counter = _Counter(built)
+        counter = Counter(built)
         counter.take()
         with torch.set_grad_enabled(gradients), steps.step("forward", label, lambda: (where, ring.describe())):
             results = as_tuple(function(*one.inputs))
@@ -162,27 +169,39 @@ class Counting(Task):
         return [CountsRow(**columns, direction=how, **row) for how, each in rows.items() for row in each]
 
 
-class _Counter:
-    """Reads what a library has counted."""
+class Counter:
+    """Reads what a library has counted and traced."""
 
     def __init__(self, built: Built) -> None:
         assert built.library is not None
         self.path, self.name = built.library.path, built.kernel.name
-        self._take = ctypes.CDLL(str(self.path)).cuda_cpu_counts
-        self._take.restype = ctypes.c_char_p
+        library = ctypes.CDLL(str(self.path))
+        self._take, self._trace = library.cuda_cpu_counts, library.cuda_cpu_trace
+        self._take.restype, self._trace.argtypes = ctypes.c_char_p, [ctypes.c_int64] * 7
+
+    def trace(self, most: int, block: Sequence[int], thread: Sequence[int]) -> None:
+        """Trace from now on, see `Wanted` in `cuda_cpu/counts.h`."""
+        self._trace(most, *block, *thread)
 
     def take(self) -> list[dict[str, Any]]:
         """Return the launches since the last time."""
         launches: list[dict[str, Any]] = json.loads(self._take())
         return launches
 
-    def rows(self, launches: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Make the columns of rows: one for each launch, its barriers, and each line that does something to an array."""
+    def add_lines(self, launches: Sequence[Mapping[str, Any]]) -> None:
+        """Give each site its line of the text: None in a function of ours."""
         lines = lines_of((at for launch in launches for site in launch["sites"] for at in site["calls"]), self.path)
         if not lines and any(launch["sites"] for launch in launches):
             need = "addr2line (of binutils) or llvm-symbolizer"
-            raise ToolchainError(f"counts name lines, for which {need} must work here")
+            raise ToolchainError(f"counts and traces name lines, for which {need} must work here")
         texts = (self.name, f"{self.name} (cuda)")
+        for site in (site for launch in launches for site in launch["sites"]):
+            own = [place.line for at in site.pop("calls") if (place := lines.get(at)) and place.file in texts]
+            site["line"] = own[-1] if own else None
+
+    def rows(self, launches: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Make the columns of rows: one for each launch, its barriers, and each line that does something to an array."""
+        self.add_lines(launches)
         rows = []
         for number, launch in enumerate(launches, 1):
             grid, block = tuple(launch["grid"]), tuple(launch["block"])
@@ -193,11 +212,10 @@ class _Counter:
                 accesses = count * math.prod(block)
                 rows.append(here | none | {"what": what, "line": line, "requests": count, "accesses": accesses})
             for site in launch["sites"]:
-                own = [place.line for at in site["calls"] if (place := lines.get(at)) and place.file in texts]
-                if not own and site["what"] == "divergent branch":
+                if site["line"] is None and site["what"] == "divergent branch":
                     continue  # in a function of ours, which a GPU has as an instruction
-                at = {"line": own[-1] if own else 0, "requests": site.pop("times"), "calls": None}
-                rows.append(here | site | at)
+                site |= {"line": site["line"] or 0, "requests": site.pop("times")}
+                rows.append(here | site)
         return _merged(rows)
 
 
@@ -206,11 +224,10 @@ def _merged(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     merged: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
         key = tuple(row[name] for name in ("launch", "line", "what", "array", "width"))
-        row = {name: value for name, value in row.items() if name != "calls"}
         before = merged.setdefault(key, row)
         if before is not row:
             if row["worst"] > before["worst"]:
                 before |= {name: row[name] for name in ("worst", "lanes")}
             before |= {name: before[name] + row[name] for name in ("accesses", "requests", "transactions", "least")}
             before["most"] = max(before["most"], row["most"])
-    return [{name: value for name, value in row.items() if name != "worst"} for row in merged.values()]
+    return [{name: value for name, value in row.items() if name not in ("worst", "seen")} for row in merged.values()]

@@ -1,4 +1,4 @@
-"""Pictures of a benchmark, of a measurement of memory and of a sweep; that of counts is in `access`,
+"""Pictures of a benchmark, of a measurement of memory and of a sweep; that of counts and of a trace is in `access`,
 that of a history in `revisions`, of a roofline in `roofs`.
 
 A benchmark has times on top and speed-ups with their intervals below, one column a direction: lines over the sizes, or bars where
@@ -28,8 +28,9 @@ from ..tables.memory import Memory
 from ..tables.sweep import Sweep
 from ..tables.table import Table
 from ..tables.timings import TITLES, Row, Timings
+from ..tables.trace import Trace
 from ..tables.words import NOISE_FLOOR, bytes_text, three, time_text
-from .access import plot_counts
+from .access import plot_counts, plot_trace
 from .figure import (
     BASELINE_COLOUR,
     GREY,
@@ -58,19 +59,19 @@ _SHARES = {"faster": 1.0, "slower": 1.0, "same": 0.35, "unknown": 0.0}
 
 
 def plot(
-    timings: Timings | Memory | Sweep | Counts | History | Roofline, *, size: tuple[float, float] | None = None
+    timings: Timings | Memory | Sweep | Counts | Trace | History | Roofline, *, size: tuple[float, float] | None = None
 ) -> Figure:
-    """Draw the times of a benchmark, and below them the speed-ups over its baseline; or memory, a sweep, counts, a history, a roofline.
+    """Draw the times of a benchmark, and below them the speed-ups over its baseline; or memory, a sweep, counts and so on.
 
     Several sizes give lines over the size, with bands between the quartiles; one size gives bars. In the lower plot, bands
     or bars are 99 % confidence intervals; one that touches the line at 1x shows no difference. Memory is drawn in the same
     way: the bytes that each kernel holds for backward, and the peak. A sweep is a line over one param, or a heat map over
-    two. Counts show for each line which thread of a warp wants which address. A history shows the times of each revision,
-    and below, how it compares with the revision that it was edited from. A roofline shows the operations per second of each
-    kernel over its operations per byte, with what the machine can do above.
+    two. Counts show for each line which thread of a warp wants which address, a trace which thread touches which element
+    when. A history shows the times of each revision, and below, how it compares with the revision that it was edited from. A
+    roofline shows the operations per second of each kernel over its operations per byte, with what the machine can do above.
 
     Args:
-        timings: what `benchmark`, `memory`, `sweep`, `counts`, `registry.history` or `roofline` returned.
+        timings: what `benchmark`, `memory`, `sweep`, `counts`, `trace`, `registry.history` or `roofline` returned.
         size: width and height in inches; by default it grows with the number of directions.
 
     Returns:
@@ -96,12 +97,12 @@ def plot(
     require_inches(size)
     ways: tuple[tuple[type, Callable[..., Figure]], ...] = (
         (Timings, _plot_timings), (Memory, _plot_memory), (Sweep, _plot_sweep),
-        (Counts, plot_counts), (History, plot_history), (Roofline, plot_roofline),
+        (Counts, plot_counts), (Trace, plot_trace), (History, plot_history), (Roofline, plot_roofline),
     )  # fmt: skip
     for kind, draw in ways:
         if isinstance(timings, kind):
             return draw(timings, size)
-    raise refusal("timings", timings, "what benchmark, memory, sweep, counts, registry.history or roofline gave")
+    raise refusal("timings", timings, "what benchmark, memory, sweep, counts, trace, registry.history or roofline gave")
 
 
 def _plot_timings(timings: Timings, size: tuple[float, float] | None) -> Figure:

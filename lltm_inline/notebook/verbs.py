@@ -295,6 +295,14 @@ def _sweep(given: Namespace) -> Any:
     return _twin("sweep", "kernel", "params", "size", "direction", "device", "seconds")(given)
 
 
+def _place(text: str) -> int | tuple[int, ...] | None:
+    """Read a thread or a block: `3`, `1,0,0`, or `all`."""
+    if text == "all":
+        return None
+    numbers = size(text)
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
 def _export(given: Namespace) -> Any:
     how = {name: getattr(given, name) for name in ("name", "extras", "device", "force")}
     return _public("export")(
@@ -354,6 +362,15 @@ TABLE = (
          (_SIZES, _DEVICE, Option("--depth", "N", "number of layers (default 1)", read=count, default=1), *_FILES)),
     Verb("counts", "count what the launches of CUDA kernels ask of the memory; no GPU is needed",
          _twin("counts", "kernels", "sizes"), (replace(_KERNELS, help="baseline: the first"),), (_SIZES, *_FILES)),
+    Verb("trace", "show what threads of a CUDA kernel load and store, with values; no GPU is needed",
+         _twin("trace", "kernel", "line", "thread", "block", "sizes", "direction"), (_KERNEL,), (
+        Option("--line", "N", "of the source; default: all", read=count),
+        Option("--thread", "THREAD", "3, or 1,0,0, or all (default)", read=_place),
+        Option("--block", "BLOCK", "likewise (default 0)", read=_place, default=0),
+        Option("--sizes", "SIZE", "such as 16,32,128; default: that of the gradient check", read=size),
+        Option("--direction", "DIRECTION", "forward (default) or backward", DIRECTIONS[:2], default=DIRECTIONS[0]),
+        *_FILES,
+    )),
     Verb("asm", "show the machine code of its loops, or how those of two differ; --remarks: what the compiler did; "
          "--hot: where time goes", _twin("assembly", "kernel", "other", "device", "remarks", "hot"), (_KERNEL, _OTHER), (
         _ONE_OF,

@@ -18,6 +18,7 @@ from lltm_inline.notebook.plot import plot
 from lltm_inline.tables.counts import Counts, CountsRow
 from lltm_inline.tables.memory import Memory, MemoryRow
 from lltm_inline.tables.timings import Row, Timings
+from lltm_inline.tables.trace import Trace, TraceRow
 from tests.properties.malformed import ANYTHING, NUMBERS, PROFILE, answer, in_cache
 
 WHAT = {"op": "odd", "size": {"B": 3}, "dtype": "float32", "device": "cpu"}
@@ -35,10 +36,15 @@ COUNTED = {
     "line": 3, "what": "global load", "array": "x", "width": 4, "accesses": 32, "requests": 1, "transactions": 32, "least": 4,
     "most": 0, "lanes": [32 * lane for lane in range(31)] + [-1],
 }  # fmt: skip
+TRACED = {
+    "kernel": "odd/a", **WHAT, "direction": "forward", "launch": 1, "function": "k", "order": 1, "block": [0, 0, 0],
+    "thread": [3, 0, 0], "line": 3, "what": "global load", "array": "x", "index": [3], "shape": [8], "value": "0.5", "left": 0,
+}  # fmt: skip
 KINDS: list[tuple[Any, Any, dict[str, Any]]] = [
     (Timings, Row, ROW),
     (Memory, MemoryRow, BYTES),
     (Counts, CountsRow, COUNTED),
+    (Trace, TraceRow, TRACED),
 ]
 FIELDS = [(kind, name) for kind in KINDS for name in kind[2]]
 
@@ -55,6 +61,7 @@ COVERED = {
     "definitions": {"Cost", "Kernel", "Op", "diff", "registry"},
     "verbs": {"build", "load", "check", "gradcheck", "benchmark", "memory", "call", "sweep", "playground", "self_check", "export"},
     "counts": {"counts", "Counts"},
+    "run/test_traced": {"trace", "Trace"},
     "test_assembly": {"assembly", "Assembly"},
     "test_roofline": {"roofline", "Roofline"},
     "extension/test_inline": {"from_load_inline"},

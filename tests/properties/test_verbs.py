@@ -30,6 +30,7 @@ VERBS: dict[Callable[..., Any], dict[str, Any]] = {
     },
     li.memory: {"kernels": ["tiny/python"], "sizes": [(2,)], "check": False},
     li.counts: {"kernels": ["tiny/device"], "sizes": [(2,)]},
+    li.trace: {"kernel": "tiny/device", "sizes": (2,)},
     li.sweep: {"kernel": "tiny/odd", "params": {"FACTOR": [2]}, "size": (2,), "seconds": 1e-3, "rounds": 1},
     li.playground: {"kernel": "tiny/odd"},
     li.self_check: {"exercise": "00.1", "praise": "Good.", "advice": "Go on.", "kernel": "tiny/python", "sizes": [(2,)]},

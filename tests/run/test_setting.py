@@ -12,9 +12,20 @@ import torch
 import lltm_inline as li
 from lltm_inline.errors import InputError
 
-VERBS = (li.check, li.gradcheck, li.benchmark, li.memory, li.sweep, li.load, li.call, li.counts, li.self_check)
+VERBS = (
+    li.check,
+    li.gradcheck,
+    li.benchmark,
+    li.memory,
+    li.sweep,
+    li.load,
+    li.call,
+    li.counts,
+    li.trace,
+    li.self_check,
+)
 #: What a function has no choice of.
-FIXED = {li.call: {"trust"}, li.counts: {"device", "cflags"}}
+FIXED = {li.call: {"trust"}, li.counts: {"device", "cflags"}, li.trace: {"device", "cflags"}}
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__)

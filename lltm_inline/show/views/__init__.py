@@ -10,14 +10,14 @@ from ..parts import page
 from .analysis import assembly, roofline
 from .answers import diagnosis, exported, sheet, status, verdict
 from .kernels import build, diff, function, history, kernel, op, recovered, registry
-from .measured import counts, memory, sweep, timings
+from .measured import counts, memory, sweep, timings, trace
 from .report import build_error, check_error, crash, crash_error, printed, report
 
 __all__ = ["VIEWS", "html_of"]
 
 _VIEWS: tuple[Callable[[Any], Html], ...] = (
     assembly, build, build_error, check_error, counts, crash, crash_error, diagnosis, diff, exported, function, history, kernel,
-    memory, op, printed, recovered, registry, report, roofline, sheet, status, sweep, timings, verdict,
+    memory, op, printed, recovered, registry, report, roofline, sheet, status, sweep, timings, trace, verdict,
 )  # fmt: skip
 #: By the names of the classes, after which the views are called. To import them would take torch, and the doctor's page must
 #: show without it.

@@ -1,4 +1,4 @@
-"""What was measured: timings, sweeps, memory and counts, in words first, then in figures."""
+"""What was measured: timings, sweeps, memory, counts and traces, in words first, then in figures."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ...tables.sweep import Sweep
     from ...tables.table import Table
     from ...tables.timings import Row, Timings
+    from ...tables.trace import Trace
 
 _KINDS = {"faster": "good", "slower": "bad"}
 _SIGNS = {"faster": "▲", "slower": "▼"}
@@ -61,6 +62,15 @@ def counts(shown: Counts) -> Html:
     lines = [[*told, Cell(times, align="num"), takes] for *told, times, takes in shown.lines()]
     places = table(("line", "direction", "what", "array", names[1], "takes"), lines, caption="line by line")
     return join([_table(shown, ["kernel", *names, ""], line), fold("line by line", places)])
+
+
+def trace(shown: Trace) -> Html:
+    """Show a trace: what was touched how often, and an access a row, values to the right."""
+    if not shown.rows:
+        return paragraph(str(shown))
+    lines = [[*cells[:-1], Cell(cells[-1], align="num")] for cells in map(shown.cells, shown.shown)]
+    head = [*shown._heads[:-1], Cell(shown._heads[-1], align="num")]
+    return join([verdict_note(shown.verdict()), table(head, lines, caption=shown.caption), _conditions(shown)])
 
 
 def _table(

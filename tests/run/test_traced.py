@@ -1,0 +1,289 @@
+"""What threads load and store is shown with the values that were there, in the order in which they were, whether or not it is right."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import lltm_inline as li
+from lltm_inline.__main__ import main
+from lltm_inline.errors import CheckError, DefinitionError, InputError
+from lltm_inline.measure.trace import MOST_ROWS, value_text
+from lltm_inline.model.registry import Kernel, Op, registry
+from lltm_inline.notebook.verbs import perform
+from lltm_inline.tables.trace import MOST_SHOWN, TraceRow
+from tests.quick import QUICK
+from tests.tiny import forget
+
+TEXT = r"""#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
+
+// x and y have 8 elements; `which` chooses a kernel by its length.
+__global__ void tree(const float* x, float* y) {
+  __shared__ float part[8];
+  const int t = threadIdx.x;
+  part[t] = x[t];  // fill
+  __syncthreads();
+  for (int s = 4; s > 0; s /= 2) {
+    if (t < s) part[t] += part[t + s];  // add
+    __syncthreads();
+  }
+  y[t] = part[0];
+}
+
+__global__ void twice(const float* x, float* y) {
+  __shared__ int seen[2][2];
+  if (threadIdx.x == 0) seen[1][0] = 7;  // first
+  __syncthreads();
+  if (threadIdx.x == 1) seen[1][0] = -1;  // second
+  __syncthreads();
+  y[threadIdx.x] = seen[1][0];
+}
+
+__global__ void atomics(float* y) {
+  y[threadIdx.x] = 1;
+  __syncthreads();
+  atomicAdd(&y[threadIdx.x % 2], 0.5f);  // atomic
+}
+
+__global__ void loops(const float* x, float* y) {
+  float sum = 0;
+  for (int i = 0; i < 30000; ++i) sum += x[0];  // loop
+  y[threadIdx.x] = sum;  // end
+}
+
+__global__ void partly(const float* x, float* y) {
+  if (threadIdx.x < 4) y[threadIdx.x] = x[threadIdx.x];
+}
+
+__global__ void blocks(const float* x, float* y) {
+  const int i = blockIdx.x * 4 + threadIdx.y * 2 + threadIdx.x;
+  y[i] = x[i];  // place
+}
+
+__global__ void bytes(const float* x, float* y) {
+  extern __shared__ unsigned char pool[];
+  ((float*)pool)[threadIdx.x] = 1;  // pool
+  y[threadIdx.x] = 1;
+}
+
+at::Tensor forward(const at::Tensor& from, const at::Tensor& which) {
+  const at::Tensor to = at::empty_like(from);
+  const float* x = from.const_data_ptr<float>();
+  float* y = to.mutable_data_ptr<float>();
+  switch (which.size(0)) {
+    case 0: tree<<<1, 8>>>(x, y); break;
+    case 1: twice<<<1, 8>>>(x, y); break;
+    case 2: atomics<<<1, 8>>>(y); break;
+    case 3: loops<<<1, 8>>>(x, y); break;
+    case 4: partly<<<1, 8>>>(x, y); break;
+    case 5: blocks<<<2, dim3(2, 2)>>>(x, y); break;
+    case 6: bytes<<<1, 8, 32>>>(x, y); break;
+    case 7: bytes<<<1, 8, 16>>>(x, y); break;
+  }
+  return to;
+}
+"""
+NAMES = ("tree", "twice", "atomics", "loops", "partly", "blocks", "bytes", "outside")
+
+
+def line(mark: str) -> int:
+    """Return the number of the line with that comment."""
+    return next(number for number, text in enumerate(TEXT.split("\n"), 1) if text.endswith(f"// {mark}"))
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Kernel]:
+    """All kernels in one text; none of them computes what the reference does."""
+    shapes = {"x": "N", "which": "W", "y": "N"}
+    schema = "(Tensor x, Tensor which) -> Tensor y"
+    registry.register(Op("traced", schema, lambda x, which: 3 * x, shapes, dtypes=("float32",)))
+    yield registry.register(Kernel("traced/all", cuda=TEXT))
+    forget("traced")
+
+
+def traced(kernel: Kernel, name: str, mark: str = "", **options: Any) -> tuple[TraceRow, ...]:
+    """Trace one of the kernels, in this process."""
+    where = line(mark) if mark else None
+    return seen(kernel, name, where, **options).rows
+
+
+def seen(kernel: Kernel, name: str, where: int | None = None, **options: Any) -> Any:
+    """Trace likewise, at a line by its number."""
+    options = {"trust": True, **options}
+    return li.trace(kernel, where, sizes=(8, NAMES.index(name)), compiler=QUICK, progress=False, **options)
+
+
+def test_a_tree_in_shared_memory(kernel: Kernel) -> None:
+    """Each step has the values that the step before has left, thread by thread, from barrier to barrier; in the worker, too."""
+    filled = traced(kernel, "tree", "fill")
+    assert [(row.what, row.element, row.thread) for row in filled[:2]] == [
+        ("global load", "from[0]", (0, 0, 0)), ("shared store", "part[0]", (0, 0, 0)),
+    ]  # fmt: skip
+    values = torch.tensor([row.numbers[0] for row in filled if row.what == "global load"])
+    assert values.unique().numel() == 8 and [row.value for row in filled[1::2]] == [row.value for row in filled[::2]]
+    added = traced(kernel, "tree", "add")
+    stored, loaded = ([row for row in added if row.what == f"shared {what}"] for what in ("store", "load"))
+    parts, want = values.clone(), []
+    for step in (4, 2, 1):
+        parts[:step] += parts[step : 2 * step]
+        want += [(i, struct.unpack("f", struct.pack("f", parts[i]))[0]) for i in range(step)]
+    assert [(row.index[0], torch.tensor(row.numbers[0]).item()) for row in stored] == want
+    assert [row.order for row in added] == list(range(1, 22)) and len(loaded) == 14
+    assert {(row.shape, row.array, row.launch, row.left) for row in added} == {((8,), "part", 1, 0)}
+    assert traced(kernel, "tree", "add", trust=False) == added
+    one = traced(kernel, "tree", "add", thread=1)
+    assert [row.element for row in one if row.what == "shared store"] == ["part[1]"] * 2
+
+
+def test_another_thread_overwrites(kernel: Kernel) -> None:
+    """A store has the value that it left, not what another thread wrote there later; the index has all axes, the type is the array's."""
+    rows = [*traced(kernel, "twice", "first"), *traced(kernel, "twice", "second")]
+    assert [(row.thread[0], row.element, row.value) for row in rows] == [
+        (0, "seen[1][0]", "7"),
+        (1, "seen[1][0]", "-1"),
+    ]
+    all_lines = seen(kernel, "twice")
+    assert "seen[1][0] is written by 2 threads: last by thread 1 of block 0, and is -1 then" in all_lines.verdict()
+    assert {row.value for row in all_lines.rows if row.what == "shared load"} == {"-1"}
+
+
+def test_atomics_and_bytes(kernel: Kernel) -> None:
+    """An atomic has what it finds, which it returns; memory of which nobody knows the type is hexadecimal."""
+    rows = traced(kernel, "atomics", "atomic")
+    assert {row.what for row in rows} == {"global atomic"}
+    assert [row.value for row in rows if row.index == (0,)] == ["1", "1.5", "2", "2.5"]
+    rows = traced(kernel, "bytes", "pool", thread=2)
+    assert [(row.what, row.element, row.value, row.numbers) for row in rows] == [
+        ("shared store", "pool[8]", "0x3f800000", ())
+    ]
+
+
+@pytest.mark.parametrize(
+    ("letter", "data", "text"),
+    [
+        ("f", struct.pack("2f", 0.1, float("inf")), "0.1 inf"),
+        ("d", struct.pack("d", 1 / 3), "0.3333333333333333"),
+        ("f", struct.pack("f", float("nan")), "nan"),
+        ("e", struct.pack("e", 0.1), "0.1"),
+        ("w", b"\xcd\x3d", "0.1001"),
+        ("q", struct.pack("q", -(2**62) - 1), "-4611686018427387905"),
+        ("?", b"\1", "1"),
+        ("B", b"\1\2", "0x0201"),
+        ("f", b"\1\2", "0x0201"),
+    ],
+)
+def test_values_are_written_as_short_as_they_can_be(letter: str, data: bytes, text: str) -> None:
+    """The digits tell a number from all others of its type, and whole numbers keep all of theirs."""
+    assert value_text(letter, data) == text
+
+
+def test_a_loop_elsewhere_takes_no_room(kernel: Kernel) -> None:
+    """Of a line that runs very often the first accesses are rows and the rest is counted; another line has all of its own."""
+    found = seen(kernel, "loops", line("loop"))
+    assert len(found.rows) == MOST_ROWS and found.rows[0].left == 8 * 30_000 - MOST_ROWS
+    assert f"the first {MOST_SHOWN} of 20,000 rows, files have all; 220,000 more accesses are left out" in str(found)
+    assert (
+        str(found).count("global load") == MOST_SHOWN + 1 and found._repr_html_().count("global load") == MOST_SHOWN + 1
+    )
+    assert [row.thread[0] for row in traced(kernel, "loops", "end")] == list(range(8))
+
+
+def test_threads_and_blocks(kernel: Kernel) -> None:
+    """A thread is named by its number or its place, so is a block, and None stands for all."""
+    by_number = traced(kernel, "blocks", "place", thread=2, block=1)
+    assert [row.element for row in by_number] == ["from[6]", "to[6]"] and by_number[0].thread == (0, 1, 0)
+    assert traced(kernel, "blocks", "place", thread=(0, 1), block=(1,)) == by_number
+    assert len(traced(kernel, "blocks", "place")) == 8 and len(traced(kernel, "blocks", "place", block=None)) == 16
+
+
+def test_elements_that_nobody_writes_are_told_and_the_others_shown(kernel: Kernel) -> None:
+    """A result that is not returned is no reason to show nothing."""
+    with pytest.warns(RuntimeWarning, match="unwritten: 4 of the 8 elements of to have no value when forward returns"):
+        rows = traced(kernel, "partly")
+    assert [row.index[0] for row in rows if row.what == "global store"] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("tree", {"where": 0}, "line=0, want an integer from 1 to 68"),
+        ("tree", {"where": True}, "line=True, want an integer from 1 to 68"),
+        ("tree", {"where": 69}, "line=69, want an integer from 1 to 68"),
+        ("tree", {"thread": "0"}, "thread='0', want its number, (x, y, z) from 0 on, or None for all threads"),
+        (
+            "tree",
+            {"block": (0, 0, 0, 0)},
+            "block=(0, 0, 0, 0), want its number, (x, y, z) from 0 on, or None for all blocks",
+        ),
+        ("tree", {"thread": -1}, "thread=-1, want its number, (x, y, z) from 0 on, or None for all threads"),
+        ("tree", {"direction": "both"}, "direction='both', want one of 'forward', 'backward'"),
+        ("tree", {"direction": "backward"}, "traced/all has no backward of its own: direction='forward'"),
+        ("tree", {"where": 5}, "line 5 loads and stores nothing there; lines that do: 8, 11, 14"),
+        ("tree", {"where": 11, "thread": 7}, "line 11 loads and stores nothing there; lines that do: 8, 14"),
+        ("blocks", {"thread": 40}, "blocks launched 2 blocks of 4 threads: there is no thread 40"),
+        ("blocks", {"block": (0, 1)}, "blocks launched 2 blocks of 4 threads: there is no block (0, 1, 0)"),
+    ],
+)
+def test_what_is_refused(kernel: Kernel, name: str, options: dict[str, Any], message: str) -> None:
+    """The error says what there is."""
+    with pytest.raises(InputError) as error:
+        seen(kernel, name, **options)
+    assert str(error.value) == message
+
+
+def test_other_kernels_and_other_errors(kernel: Kernel) -> None:
+    """A text for the CPU has no CUDA threads; two sizes are one too many; a launch out of bounds is what it was."""
+    with pytest.raises(DefinitionError, match=r"'axpy/cpp' has no cuda text: device 'cuda-cpu' needs one"):
+        li.trace("axpy/cpp")
+    with pytest.raises(DefinitionError, match="is a Python function"):
+        li.trace("axpy/python")
+    with pytest.raises(InputError, match=r"sizes=\[\(8, 0\), \(8, 1\)\], want one size"):
+        li.trace(kernel, sizes=[(8, 0), (8, 1)])
+    with pytest.raises(
+        CheckError, match=r"(?s)^'traced/all' failed at N=8, W=7: .*out of bounds: .*It was not traced\.$"
+    ):
+        seen(kernel, "outside")
+
+
+def test_table_files_and_page(kernel: Kernel, tmp_path: Path) -> None:
+    """Text and page have each value; files bring all back."""
+    found = seen(kernel, "twice")
+    for text in (str(found), found._repr_html_()):
+        assert "traced/all:" in text and "seen[1][0]" in text and "-1" in text and "shared store" in text
+        assert "any order" in text
+    kind = type(found)
+    assert (
+        kind.from_json(found.to_json(tmp_path / "a.json")) == found == kind.from_csv(found.to_csv(tmp_path / "a.csv"))
+    )
+    assert str(li.Trace((), "a/b")) == "Trace: nothing was loaded or stored"
+
+
+def test_picture(kernel: Kernel) -> None:
+    """A field for each array, a cell for each element; what is written in it is when, and by whom."""
+    figure = li.plot(seen(kernel, "twice"))
+    figure.canvas.draw()
+    fields = {axes.get_title(loc="left").split(",")[0]: axes for axes in figure.axes}
+    assert list(fields) == ["seen of block 0", "to"]
+    texts = {name: [text.get_text() for text in axes.texts] for name, axes in fields.items()}
+    assert texts["seen of block 0"] == ["[1]", "1 2+\nt0 t1+"] and len(fields["seen of block 0"].patches) == 2
+    assert texts["to"] == ["0", *(f"{4 + 2 * i}\nt{i}" for i in range(8))]
+    with pytest.raises(InputError, match="nothing was loaded or stored"):
+        li.plot(li.Trace((), "a/b"))
+
+
+@pytest.mark.full
+def test_command_and_magic(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both show what the function gives, also of backward, and write it where it is to go."""
+    monkeypatch.setenv("CXX", QUICK)
+    files = [str(tmp_path / f"trace.{kind}") for kind in ("csv", "png")]
+    words = ["trace", "axpy/cuda", "--thread", "3", "--sizes", "8", "--direction", "backward"]
+    assert main([*words, "--csv", files[0], "--plot", files[1]]) == 0
+    assert "d_z[3]" in capsys.readouterr().out and all(Path(file).stat().st_size for file in files)
+    assert [row.element for row in perform(" ".join(words), print).rows] == ["d_z[3]", "d_x[3]"]
+    assert main(["trace", "axpy/cpp"]) == 2 and "has no cuda text" in capsys.readouterr().err
