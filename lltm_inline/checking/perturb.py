@@ -115,7 +115,7 @@ def measured(runner: Runner, quantity: str, case: Case) -> list[str]:
             return [f"nothing that goes in changes anything in {quantity}"]
         if ignored:
             return [f"{' and '.join(ignored)} {'changes' if len(ignored) == 1 else 'change'} nothing in {quantity}"]
-        looks = _numbers, partial(_strays, nowhere=True), _slices, _terms, _strays, _shares, _losses
+        looks = _numbers, partial(_strays, nowhere=True), _slices, _strays, _shares, _terms, _losses
         return [*islice(chain.from_iterable(look(trial) for look in looks), 1)]
     except Exception:  # what raises for other numbers is no reason: nothing is said
         return []
