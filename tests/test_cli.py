@@ -6,6 +6,7 @@ needs seconds to import torch.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -20,6 +21,7 @@ import pytest
 from lltm_inline import Counts, Kernel, __version__, registry
 from lltm_inline.__main__ import _complain, main
 from lltm_inline.errors import BuildError, ToolchainError
+from lltm_inline.model.registry import resolve
 from tests.quick import QUICK
 
 
@@ -438,16 +440,26 @@ def test_benchmark_writes_its_files(tmp_path: Path) -> None:
 def test_a_verb_is_the_same_in_command_and_magic(
     line: str, arguments: tuple[Any, ...], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both call the public function with the same arguments."""
+    """Both call the public function with the same arguments, by place or by name; a kernel is its label as well."""
     import lltm_inline as li
     from lltm_inline.notebook.verbs import perform
 
     calls: list[Any] = []
     name = {"asm": "assembly"}.get(line.split()[0], line.split()[0])
-    monkeypatch.setattr(li, name, lambda *given, **named: calls.append((given, named)))
+    function = getattr(li, name)
+
+    def named(*given: Any, **more: Any) -> None:
+        found = dict(inspect.signature(function).bind(*given, **more).arguments)
+        found |= found.pop("options", {})
+        found |= {key: resolve(found[key]) for key in ("kernel", "other") if found.get(key) is not None}
+        found |= {key: list(map(resolve, found[key])) for key in ("kernels",) if key in found}
+        calls.append(found)
+
+    monkeypatch.setattr(li, name, named)
     assert main(line.split()) == 0
     perform(line, print)
-    assert calls == [(arguments, options)] * 2
+    named(*arguments, **options)
+    assert calls[0] == calls[1] == calls[2]
 
 
 @pytest.mark.parametrize(
