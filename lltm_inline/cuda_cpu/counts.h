@@ -410,9 +410,10 @@ extern "C" __attribute__((visibility("default"))) const char* cuda_cpu_counts() 
   const auto traced = [&](const Traced& one) {
     std::string value;
     for (const unsigned char byte : one.value) (value += "0123456789abcdef"[byte / 16]) += "0123456789abcdef"[byte % 16];
+    // Not by its name alone: there may be std::quoted as well.
     return "[" + number(one.site) + ", " + sizes(one.block) + ", " + sizes(one.thread) + ", " + listed(one.index, number) +
-           ", " + listed(one.sizes, number) + ", " + quoted(std::string(one.letter != 0, one.letter)) + ", " + quoted(value) +
-           "]";
+           ", " + listed(one.sizes, number) + ", " + cuda_cpu::quoted(std::string(one.letter != 0, one.letter)) + ", " +
+           cuda_cpu::quoted(value) + "]";
   };
   text = listed(counts().launches, [&](const Counted& one) {
     return "{\"kernel\": " + quoted(one.kernel) + ", \"line\": " + number(one.line) + ", \"grid\": " + sizes(one.grid) +
