@@ -296,9 +296,9 @@ def plain(text: str, label: str = "tiny/endless") -> Job:
 def test_endless_compilation(fresh_cache: Path) -> None:
     """A text that compiles for ever is stopped at the limit, its compilers too; it is not remembered, and others are built."""
     with pytest.raises(
-        BuildError, match=r"'tiny/endless' was still being compiled after 1 s, and was stopped. Likely cause: templates"
-    ):
-        run_jobs([plain(EATER), plain("int good;", "tiny/good")], False, seconds=1)
+        BuildError, match=r"'tiny/endless' was still being compiled after 3 s, and was stopped. Likely cause: templates"
+    ):  # in which the other is built on a busy machine, too
+        run_jobs([plain(EATER), plain("int good;", "tiny/good")], False, seconds=3)
     assert [entry.what for entry in cache.entries()] == ["tiny/good"]
     assert not list(compilers_in(fresh_cache)) and not list((fresh_cache / "tmp").iterdir())
 
