@@ -42,13 +42,15 @@ def caught(function, *arguments):
 """
 #: The line about what is being done, from its first moment on.
 LIVE = """
-import time
+import threading
+import IPython.display
 from lltm_inline.base import progress
 
-progress.QUIET_SECONDS = 0.0
-with progress.LiveLine("at <work>") as line:
-    while line._status is None:
-        time.sleep(0.01)
+progress.QUIET_SECONDS, begun, display = 0.0, threading.Event(), IPython.display.display
+IPython.display.display = lambda *shown, **how: (begun.set(), display(*shown, **how))[1]
+with progress.LiveLine("at <work>"):
+    begun.wait()
+IPython.display.display = display
 """
 #: A kernel that prints at each of many calls.
 NOISY = "li.benchmark(noisy, sizes=[(50,)], seconds=0.01, check=False)"
