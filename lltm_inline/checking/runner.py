@@ -103,7 +103,7 @@ class Took:
         count: of its elements.
         seconds: of the processor.
         case: which that is.
-        before: count and seconds of the largest one until then; None where there was none.
+        before: count and seconds of the largest one until then that has at most half as many; None where there was none.
     """
 
     count: int
@@ -419,7 +419,9 @@ class Runner:
         """Note how long a case took; of one size what takes least, as the first call of a kind sets torch up."""
         count, known = elements(self.op, case.size), self.longest.get(who)
         if known is None or count > known.count:
-            before = (known.count, known.seconds) if known is not None and known.count else None
+            before = None if known is None else known.before
+            if known is not None and 0 < 2 * known.count <= count:  # between sizes closer than that a power is noise
+                before = (known.count, known.seconds)
             self.longest[who] = Took(count, seconds, case, before)
         elif count == known.count and seconds < known.seconds:
             self.longest[who] = replace(known, seconds=seconds, case=case)

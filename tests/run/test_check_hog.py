@@ -87,6 +87,16 @@ def test_what_takes_too_long_is_left_out(who: str, size: int, most: int, left_ou
     assert said == f"N={most}, float64: the {who} would take too long; it took 0.1 s at N={size}, float64" * left_out
 
 
+def test_growth_is_told_from_sizes_that_differ() -> None:
+    """Two sizes that are nearly the same differ in time by chance: as a power of the size that chance is any number."""
+    runner = Runner(load(Kernel("tiny/twice", python=lambda x: 2 * x), progress=False, trust=True))
+    for size, seconds in ((1024, 0.021), (1025, 0.1)):
+        runner._took("kernel", seconds, Case("", (size,), torch.float64))
+    assert not runner.takes_too_long(Case("", (8192,), torch.float64))
+    runner._took("kernel", 1.0, Case("", (2050,), torch.float64))  # 10 times as long for twice as many
+    assert runner.takes_too_long(Case("", (8192,), torch.float64))
+
+
 @pytest.mark.parametrize(("off", "asked"), [(2.5, False), (2 + 1e-10, True)])
 def test_how_far_the_reference_is_off_is_asked_where_it_matters(off: float, asked: bool) -> None:
     """A gradient that is off by more than any reference is wrong without the runs that tell by how much that is."""
