@@ -25,6 +25,7 @@ from ..workers.client import worker
 from ..workers.limits import Limits
 from ..workers.outcome import Died
 from .examine import Examination, Together, twins_of
+from .follow import index_fault
 from .interface import NO_NONSENSE, Try, is_safe, refusal_findings, refusals
 from .opcheck import warm_up
 from .postmortem import crash_of
@@ -182,15 +183,16 @@ def _report(
             result = run(Examination((built,), sizes, gradients_only), setting, so_far.take)
             report = replace(result.value, output=result.output)
         except Died as died:
-            if (
-                so_far.followed
-            ):  # in the library that is followed: what waits in ways of its own may wait for ever there
-                return _report(kernel, sizes, setting, gradients_only=gradients_only, followed=False)
+            if so_far.followed:  # in the second library: what waits in ways of its own may wait for ever there
+                report = _report(kernel, sizes, setting, gradients_only=gradients_only, followed=False)
+                found = index_fault(died, built)
+                return _with_more(report, "safety", [found]) if found and report.crash is None else report
             show(f"{kernel.label} crashed: looking for the smallest size")
             report = so_far.report_of(died, setting)
         asked = setting.here or gradients_only or report.crash is not None or is_safe(kernel, setting.device)
         if not asked and NO_NONSENSE not in report["interface"].skipped:
-            report = _with_refusals(report, kernel, *_refusals(built, sizes, setting))
+            tries, untried = _refusals(built, sizes, setting)
+            report = _with_more(report, "interface", refusal_findings(kernel, tries), len(tries), untried)
     if DEVICES[setting.device].needs_gpu and not report.ok and not setting.here:
         worker.renew()  # a fault on a GPU breaks the context for the life of the process
     if report.crash is None and not setting.here:
@@ -320,10 +322,13 @@ def _how(died: Died) -> str:
     return _ENDINGS.get(ending.kind) or f"ends the process (exit status {ending.code})"
 
 
-def _with_refusals(report: Report, kernel: Kernel, tries: Sequence[Try], untried: str) -> Report:
-    """Add what came of inputs that make no sense to the section `interface`."""
-    section = report["interface"]
-    findings = (*section.findings, *refusal_findings(kernel, tries))
-    skipped = (*section.skipped, untried) if untried else section.skipped
-    fuller = replace(section, cases=section.cases + len(tries), findings=findings, skipped=skipped)
+def _with_more(report: Report, name: str, findings: Sequence[Finding], cases: int = 0, untried: str = "") -> Report:
+    """Add to a section what was found after it was finished."""
+    section = report[name]
+    fuller = replace(
+        section,
+        cases=section.cases + cases,
+        findings=(*section.findings, *findings),
+        skipped=(*section.skipped, untried) if untried else section.skipped,
+    )
     return replace(report, sections=tuple(fuller if s is section else s for s in report.sections))

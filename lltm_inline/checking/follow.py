@@ -1,19 +1,20 @@
-"""Races on the CPU: what two threads of a text do to one place of memory in no certain order.
+"""What a text does to memory on the CPU: accesses that miss, and what two threads do to one place in no certain order.
 
-The text is compiled a second time, with each load and store calling the follower (`native/follow.cpp`). That runs the parallel parts
-of a few cases on three threads, one at a time, and knows what puts accesses in order: so a race is found each time, whichever thread
-is the faster one. What it finds becomes a finding of the section `safety`, at line, tensor and index.
+The text is compiled a second time, with each load and store calling the follower (`native/follow.cpp`). That knows the tensors and
+what the text allocates, so each access past them, after they were freed, or of what nobody has written is found each time. It runs the
+parallel parts of a few cases on three threads, one at a time, and knows what puts accesses in order: so a race is found whichever
+thread is the faster one. What it finds becomes a finding of the section `safety`, at line, tensor and index.
 """
 
 from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from ..autopsy.symbolize import Place, lines_of
+from ..autopsy.symbolize import Place, lines_of, symbolize
 from ..base.progress import emit
 from ..compiling.compiler import Build
 from ..native.layout import RaceRecord
@@ -21,10 +22,11 @@ from ..run.built import Built
 from ..run.cases.case import THREADS, Case, Size, dtypes_of, elements, prime_size
 from ..run.cases.tried import size_cases
 from ..run.library import declared, load_built
+from ..workers.outcome import Died
 from .guard import Guard, Trial
 from .report import Finding
 from .runner import CaseResult, Part, Runner, threads
-from .safety import obtain
+from .safety import is_right, obtain
 
 #: As many as the follower runs, whatever the machine has.
 _THREADS = 3
@@ -41,14 +43,33 @@ _FUNCTIONS = {
 }
 
 
+#: `enum What`: what is said of one place, and what to do.
+_SET_IT = "give local variables and arrays a value where they are declared: float sums[8] = {};"
+_RACE, _OUTSIDE, _FREED, _UNWRITTEN = range(4)
+_MISSES = {
+    _OUTSIDE: (
+        "out of bounds: {name} is {done}",
+        "compare the index with the size before it is used: the indices of n elements are 0 to n - 1",
+    ),
+    _FREED: (
+        "freed: {name} is {done} after that was freed",
+        "use memory before it is freed; a vector moves its elements when it grows, and pointers to them are void",
+    ),
+    _UNWRITTEN: (
+        "uninitialised: {name} is {done}, and nothing has written it",
+        "new memory holds nothing: write it first, or make it with at::zeros or as a std::vector",
+    ),
+}
+
+
 @dataclass(frozen=True)
-class Race:
-    """Two accesses to one place in no certain order.
+class Fault:
+    """Two accesses to one place in no certain order, or one to where it must not be.
 
     Attributes:
         record: as the follower has written it down.
         thing, name: the variable, tensor or memory that it is about, and the words for the element.
-        places: the lines of the later access and of the earlier one, None where they are not known.
+        places: the lines of the later access and of the earlier one, None where they are not known; of one that misses its own.
     """
 
     record: RaceRecord
@@ -59,19 +80,39 @@ class Race:
     @property
     def text(self) -> str:
         """`race: y[0] is written by thread 0 at lltm/mine:14 and read by thread 1 at lltm/mine:14, in no certain order`."""
+        if self.record.what:
+            return _MISSES[self.record.what][0].format(
+                name=self.name, done=f"{_DONE[self.record.kind[0]]} {self._at(0)}"
+            )
         earlier, later = (
-            f"{_DONE[self.record.kind[i]]} by thread {self.record.thread[i]} at "
-            + (f"{place.file}:{place.line}" if (place := self.places[i]) else "a line that is not known")
-            for i in (1, 0)
+            f"{_DONE[self.record.kind[i]]} by thread {self.record.thread[i]} {self._at(i)}" for i in (1, 0)
         )
         return f"race: {self.name} is {earlier} and {later}, in no certain order"
+
+    def _at(self, number: int) -> str:
+        place = self.places[number]
+        return f"at {place.file}:{place.line}" if place else "at a line that is not known"
 
     @property
     def cure(self) -> str:
         """What to do."""
+        if self.record.what:
+            return _MISSES[self.record.what][1]
         if _ATOMIC in [*self.record.kind]:
             return "make all accesses to it atomic, or none"
         return "let each thread write places of its own and put them together afterwards, or make it atomic"
+
+    def placed(self, lines: Mapping[int, Place]) -> Fault:
+        """Return it with its lines, of those that are known."""
+        if not self.record.what:
+            return replace(self, places=tuple(lines.get(offset) for offset in self.offsets))
+        return replace(self, places=(next((lines[offset] for offset in self.offsets if offset in lines), None),))
+
+    @property
+    def offsets(self) -> list[int]:
+        """The instructions that were running: a call's return address belongs to the one after it."""
+        found = self.record.callers if self.record.what else self.record.offset
+        return [offset - 1 for offset in found if offset]
 
 
 class Follower:
@@ -85,26 +126,26 @@ class Follower:
         self._path, self._library = built.path, declared(ctypes.CDLL(str(built.path)), _FUNCTIONS)
 
     @contextmanager
-    def following(self, guard: Guard) -> Iterator[list[Race]]:
-        """Enter a context that finds the races of what is called in it, one for each thing that they are about.
+    def following(self, guard: Guard) -> Iterator[list[Fault]]:
+        """Enter a context that finds what is wrong in what is called in it: of each kind one for each thing that it is about.
 
         Args:
             guard: in a context of which this is, gives tensors memory by which they are known.
         """
-        found: list[Race] = []
+        found: list[Fault] = []
         self._library.follow_start()
+        guard.listen(self._library.follow_tensor)
         try:
             with threads(_THREADS):
                 yield found
         finally:
+            guard.listen(None)
             records = (RaceRecord * _MOST)()
             count = self._library.follow_stop(records, _MOST)
-            races = [race for record in records[:count] if (race := _named(record, guard))]
-            # A call's return address belongs to the instruction after it.
-            lines = lines_of({offset - 1 for race in races for offset in race.record.offset}, self._path)
-            things = {race.thing: race for race in reversed(races)}
-            for race in reversed(things.values()):
-                found.append(replace(race, places=tuple(lines.get(offset - 1) for offset in race.record.offset)))
+            faults = [fault for record in records[:count] if (fault := _named(record, guard))]
+            lines = lines_of({offset for fault in faults for offset in fault.offsets}, self._path)
+            things = {(fault.record.what, fault.thing): fault for fault in reversed(faults)}
+            found += [fault.placed(lines) for fault in reversed(things.values())]
 
 
 def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
@@ -145,7 +186,28 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
         for race in races:
             made = race.thing if isinstance(race.thing, str) and " " not in race.thing else "forward"
             findings.append(runner.finding("safety", made, race.text, case, race.cure, smallest=case.size))
+        unlike = [] if findings else [name for name, got in trial.results.items() if not is_right(trial, name, got)]
+        if unlike and not runner.run(case).wrong:
+            text = f"uninitialised: {', '.join(unlike)} is wrong where local variables hold other values before they are set"
+            findings.append(runner.finding("safety", unlike[0], text, case, _SET_IT, smallest=case.size))
     return Part(count, findings, [])
+
+
+def index_fault(died: Died, built: Built) -> Finding | None:
+    """Say at which index of an array a kernel was stopped that was followed; None where it ended in another way.
+
+    Args:
+        died: how it ended.
+        built: the kernel.
+    """
+    evidence, library = died.evidence, built.follower and built.follower.library
+    if not evidence or not library or (evidence.exception, evidence.message[:5]) != ("std::out_of_range", "index"):
+        return None
+    places = symbolize(died.frames, library.path)
+    where = f" at {places[0].file}:{places[0].line}" if places else ""
+    text = f"out of bounds: {evidence.message.replace(',', where + ',', 1)}"
+    step = died.state.step or "forward"
+    return Finding(built.kernel.label, "safety", step, text, died.state.case, hints=(_MISSES[_OUTSIDE][1],))
 
 
 def _cases(runner: Runner, sizes: Sequence[Size] | None) -> list[Case]:
@@ -161,23 +223,26 @@ def _cases(runner: Runner, sizes: Sequence[Size] | None) -> list[Case]:
     return [Case(THREADS, prime_size(op), narrow), Case(THREADS, large, wide)]
 
 
-def _named(record: RaceRecord, guard: Guard) -> Race | None:
-    """Name what a race is about; None where that is the memory of others, as of the C library."""
+def _named(record: RaceRecord, guard: Guard) -> Fault | None:
+    """Name what a fault is about; None where that is the memory of others, as of the C library."""
     address = record.address
     if record.where == _VARIABLE:
-        return Race(record, address, "a local variable that all threads share")
+        return Fault(record, address, "a local variable that all threads share")
     if record.where == _STATIC:
-        return Race(record, address, "a static variable that all threads share")
+        return Fault(record, address, "a static variable that all threads share")
     if record.where == _ALLOCATED:
-        return Race(
+        return Fault(
             record, record.base, f"byte {address - record.base} of {record.nbytes} bytes that the text allocates"
         )
     region = guard.region(address)
-    if region is None or not region.base <= address < region.base + region.nbytes:
+    if region is None or not (record.what == _OUTSIDE or region.base <= address < region.base + region.nbytes):
         return None
     name = region.name.decode(errors="replace").removesuffix(", after it was freed")
     number, index = (address - region.base) // region.itemsize, list[int]()
+    if record.what == _OUTSIDE:
+        count = region.nbytes // region.itemsize
+        return Fault(record, name, f"element {number} of {name}, which has {count},")
     for extent in reversed(region.shape[: region.ndim]):
         index.insert(0, number % extent)
         number //= extent
-    return Race(record, name, f"element {index} of {name}" if " " in name else f"{name}{index}")
+    return Fault(record, name, f"element {index} of {name}" if " " in name else f"{name}{index}")

@@ -44,6 +44,7 @@ _INTEGER, _WORD, _TEXT, _POINTER = ctypes.c_int64, ctypes.c_uint64, ctypes.c_cha
 _FUNCTIONS = {
     "guard_start": (ctypes.c_int, ctypes.c_int, _WORD, _WORD, _WORD, _TEXT, _WORD),
     "guard_stop": (_INTEGER,),
+    "guard_listen": (None, _POINTER),
     "guard_align": (None, _WORD),
     "guard_expect": (None, _TEXT, _INTEGER, ctypes.POINTER(_WORD), ctypes.POINTER(_TEXT)),
     "guard_name": (ctypes.c_int, _POINTER, _TEXT, _TEXT, _WORD, _INTEGER, ctypes.POINTER(_INTEGER)),
@@ -125,6 +126,10 @@ class Guard:
     def finder(self) -> int:
         """Address of `int guard_find(uintptr_t address, Region*)`, which a signal handler may call."""
         return ctypes.cast(self._library.guard_find, ctypes.c_void_p).value or 0
+
+    def listen(self, function: Any) -> None:
+        """Have a function of C told of each tensor that is made or freed from now on (`Listener` in `guard_blocks.h`); None: none."""
+        self._library.guard_listen(function and ctypes.cast(function, _POINTER))
 
     def at_end(self, dtype: torch.dtype = torch.float64) -> Any:
         """Enter a context in which data lie flush with the last accessible page: what reads on past them faults.

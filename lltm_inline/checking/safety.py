@@ -213,16 +213,16 @@ def _findings(trial: Trial) -> Iterator[tuple[tuple[str, str], Finding]]:
         yield (quantity, f"beside {damage.behind}"), finding(quantity, text, case, *hints)
     for name, got in trial.results.items():
         want = trial.expected.wide[name]
-        if got.shape != want.shape or _is_right(runner, case, got, want):
+        if got.shape != want.shape or is_right(trial, name, got):
             continue
         for kind, text, advice in _look_at(trial, name):
             yield (name, kind), finding(name, text, case, *filter(None, [advice]))
             break
 
 
-def _is_right(runner: Runner, case: Case, got: Tensor, want: Tensor) -> bool:
+def is_right(trial: Trial, name: str, got: Tensor) -> bool:
     """Tell right results quickly from those that are worth a closer look."""
-    limit = tolerance(runner.op, case)
+    want, limit = trial.expected.wide[name], tolerance(trial.runner.op, trial.case)
     return torch.allclose(got.to(want.dtype), want, limit.rtol, limit.atol, equal_nan=True)
 
 

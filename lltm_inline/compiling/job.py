@@ -20,7 +20,7 @@ from ..model.registry import Kernel, fit, registry
 from ..source.signature import Interface, Problem
 from ..source.template import CUDA_PRELUDE, Rendered, render, require_text
 from . import cache, environment
-from .toolchain import ALL_DEFINED, Toolchain, find_toolchain
+from .toolchain import ALL_DEFINED, Toolchain, find_toolchain, is_old_gcc
 
 #: What a job leaves behind: a library that can be loaded; or of a compile check PTX, or the object file of the C++ text;
 #: or what the C++ compiler says of the user's lines.
@@ -243,25 +243,38 @@ def helper_job(name: str, toolchain: Toolchain) -> Job:
 #: With which each load and store calls the follower, which is linked in place of the library that these calls are meant for. What
 #: the compiler says of itself then, a macro or a feature, would keep it from reading the precompiled header, which is the same.
 _FOLLOWED = {
-    "gcc": ("-Og", "-fsanitize=thread", "-U__SANITIZE_THREAD__"),
-    "clang": ("-O0", "-fsanitize=thread", "-Xclang", "-fno-validate-pch"),
+    "gcc": ("-Og", "-fsanitize=thread,bounds", "-U__SANITIZE_THREAD__"),
+    # clang leaves out a load before a store to the same place, as of `sum += x`, unless it is told otherwise.
+    "clang": (
+        "-O0",
+        "-fsanitize=thread,bounds",
+        "-mllvm",
+        "-tsan-instrument-read-before-write",
+        "-Xclang",
+        "-fno-validate-pch",
+    ),
 }
+#: What a text has that touches memory itself, or shares out work: one that leaves all of it to torch is not followed.
+_TOUCHES = ("parallel", "data_ptr", "accessor")
 
 
 def follower_job(job: Job) -> Job | None:
-    """Return the job of a kernel's second library, in which each load and store is followed; None for a text that runs on one thread.
+    """Return the job of a kernel's second library, in which each load and store is followed; None for one of torch's functions alone.
 
     Args:
         job: of the kernel, for the CPU.
     """
-    if job.toolchain.device.name != "cpu" or not any("parallel" in unquoted(text) for text in job.sources.values()):
+    if job.toolchain.device.name != "cpu" or not any(
+        word in unquoted(text) for text in job.sources.values() for word in _TOUCHES
+    ):
         return None
+    old = is_old_gcc(job.toolchain.kind, job.toolchain.version)
     # OpenMP is the follower's: of what it has not, the linker says so.
     ldflags = tuple(flag for flag in job.toolchain.ldflags if flag != "-fopenmp")
     return replace(
         job,
         toolchain=replace(job.toolchain, ldflags=ldflags),
-        flags=(*job.flags, *_FOLLOWED[job.toolchain.kind]),
+        flags=(*job.flags, *_FOLLOWED[job.toolchain.kind], *([] if old else ["-ftrivial-auto-var-init=pattern"])),
         host=replace(helper_job("follow", job.toolchain), only="object"),
         parts=None,
         spare=True,

@@ -99,7 +99,7 @@ def find_toolchain(
     flags = (
         default_cflags(kind, openmp=probe["openmp"], level=where.level) if cflags is None else validated_cflags(cflags)
     )
-    if branches_untold(kind, version):
+    if is_old_gcc(kind, version):
         flags = tuple(flag for flag in flags if not flag.startswith("-fsanitize-coverage="))
     ldflags = [ALL_DEFINED] if sys.platform == "linux" else []
     ldflags += ["-fopenmp"] if "-fopenmp" in flags else []
@@ -111,11 +111,13 @@ def find_toolchain(
     return Toolchain(path, kind, version, identity, (*flags, *_ALWAYS, *debug), tuple(ldflags), where, nvcc)
 
 
-def branches_untold(kind: str, version: str) -> bool:
-    """Tell whether a compiler cannot say which branches are taken: g++ before 12 would have the code that is told do so as well.
+def is_old_gcc(kind: str, version: str) -> bool:
+    """Tell whether a compiler is a g++ before 12.
+
+    It cannot say which branches are taken: the code that is told would do so as well. It cannot fill local variables, either.
 
     Example:
-        >>> branches_untold("gcc", "g++ 11.4.0"), branches_untold("gcc", "g++ 12.2.0")
+        >>> is_old_gcc("gcc", "g++ 11.4.0"), is_old_gcc("gcc", "g++ 12.2.0")
         (True, False)
     """
     number = re.search(r"\d+", version.removeprefix("g++"))

@@ -20,7 +20,7 @@ from ..base.device import DEVICES, OF_LAB
 from ..compiling import cache, header
 from ..compiling.compiler import Build, run_jobs
 from ..compiling.job import Job, _platform_identity
-from ..compiling.toolchain import ALL_DEFINED, Toolchain, branches_untold, find_toolchain, ninja_directory
+from ..compiling.toolchain import ALL_DEFINED, Toolchain, find_toolchain, is_old_gcc, ninja_directory
 from ..errors import CacheError, InfraError, LltmInlineError, ToolchainError
 from ..model.registry import Kernel, Op
 from ..source.template import prelude_text, runtime_text
@@ -75,7 +75,7 @@ def toolchain_of(compiler: str | None, kind: str = "cpp") -> Toolchain:
         plain = find_toolchain(compiler)
         if kind == "cpp":
             return plain
-        if branches_untold(plain.kind, plain.version):
+        if is_old_gcc(plain.kind, plain.version):
             raise InfraError(f"CUDA texts are counted with g++ 12 or newer, or clang++: this is {plain.version}")
         flags = (*DEVICES["cuda-cpu"].count_flags, OF_LAB, *["-fsanitize-coverage=no-prune"] * (plain.kind == "clang"))
         found = find_toolchain(compiler, flags, "cuda-cpu")

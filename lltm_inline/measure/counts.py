@@ -21,7 +21,7 @@ from ..autopsy.symbolize import lines_of
 from ..base.device import DEVICES
 from ..base.progress import say, showing
 from ..checking.postmortem import carried_out
-from ..compiling.toolchain import branches_untold, find_toolchain
+from ..compiling.toolchain import find_toolchain, is_old_gcc
 from ..errors import ToolchainError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, registry
@@ -112,7 +112,7 @@ def counting(setting: Setting, verb: str) -> Setting:
         ToolchainError: the compiler does not tell which branches are taken.
     """
     toolchain, flags = find_toolchain(setting.compiler), DEVICES[DEVICE].count_flags
-    if branches_untold(toolchain.kind, toolchain.version):
+    if is_old_gcc(toolchain.kind, toolchain.version):
         raise ToolchainError(
             f"li.{verb} needs g++ 12 or newer, or clang++: {toolchain.version} does not tell which branches are taken. Install one, "
             "and name it: compiler='clang++'"

@@ -1,4 +1,4 @@
-// The follower: who loads and stores what while a text runs on several threads, and whether anything puts that in order.
+// The follower: who loads and stores what while a text runs, whether it may, and whether anything puts that in order.
 //
 // It is linked into a second library of a text, which is compiled with -fsanitize=thread and without the library of that: the
 // compiler calls a function before each load and store, and these functions are here. So are those by which OpenMP and torch
@@ -13,18 +13,18 @@
 // Followed are tensors, statics, what the text itself allocates, and variables of the caller. The memory of others (the C
 // library, torch) may be handed from one thread to the next by ways that nobody sees here: that is left out.
 
-#include <dlfcn.h>
+#include <execinfo.h>
 #include <link.h>
-#include <pthread.h>
+#include <pthread.h>  // before what declares its functions anew, with a visibility
 #include <semaphore.h>
 
+#include "follow_memory.h"
+
 #include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <ctime>
-#include <map>
 #include <new>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -45,10 +45,11 @@ enum Where : uint32_t { kElsewhere, kVariable, kStatic, kAllocated };
 // `layout.py` has the same structure.
 struct Race {
   uint64_t address;
-  uint64_t offset[2];  // in this library, of the later access and of the earlier one
+  uint64_t offset[2];  // in this library, of the later access and of the earlier one, if it takes two
   uint32_t kind[2], thread[2];
   uint64_t base, nbytes;  // of what the text has allocated
-  uint32_t where;
+  uint32_t where, what;
+  uint64_t callers[8];  // of what misses, offsets as above, the innermost first; 0 where there are no more
 };
 
 // What each thread has last done to four bytes: at which moment, from where, and to which of them.
@@ -99,7 +100,8 @@ const char *image_low = nullptr, *image_high = nullptr;
 Store last;
 
 struct Self {
-  int number = -1;                             // in the team; -1 for a thread that nobody follows
+  bool looks = false;                          // at what its accesses touch
+  int number = -1;                             // in the team; -1 for a thread whose order with others is not followed
   int busy = 0;                                // these functions are at work: what they do themselves is not looked at
   Team* inner = nullptr;                       // of a parallel part inside of one, which this thread runs alone
   const char *low = nullptr, *high = nullptr;  // its own variables
@@ -119,8 +121,6 @@ struct Busy {
 // Never destroyed: a text may delete what it has made while the process ends.
 std::unordered_map<uintptr_t, Page*>& pages = *new std::unordered_map<uintptr_t, Page*>;
 std::unordered_map<const void*, std::vector<uint32_t>>& published = *new std::unordered_map<const void*, std::vector<uint32_t>>;
-std::map<uintptr_t, size_t>& allocated = *new std::map<uintptr_t, size_t>;
-std::vector<void*>& freed = *new std::vector<void*>;
 std::vector<Race>& races = *new std::vector<Race>;
 struct Held {
   int holder, depth;
@@ -129,13 +129,6 @@ std::map<const void*, Held>& locks = *new std::map<const void*, Held>;
 
 bool follows() {
   return self.number >= 0 && self.busy == 0;
-}
-
-// A function of the same name elsewhere: the one that this library would have had without these here.
-template <class F>
-F* real(F*& known, const char* name) {
-  if (known == nullptr) known = reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
-  return known;
 }
 
 // ---- Order ----
@@ -165,15 +158,15 @@ void join_all() {
   }
 }
 
-// ---- Races ----
+// ---- Races, and accesses that miss ----
 
 Where where_is(const Race& race, uint64_t& base, uint64_t& nbytes) {
   const char* const at = reinterpret_cast<const char*>(race.address);
   if (at >= stack_low && at < stack_high) return kVariable;
   if (at >= image_low && at < image_high) return kStatic;
-  auto next = allocated.upper_bound(race.address);
-  if (next == allocated.begin() || race.address - (--next)->first >= next->second) return kElsewhere;
-  base = next->first, nbytes = next->second;
+  const Piece* const piece = piece_at(race.address, nullptr);
+  if (piece == nullptr || !piece->own) return kElsewhere;
+  base = piece->begin, nbytes = piece->end - piece->begin;
   return kAllocated;
 }
 
@@ -181,6 +174,7 @@ void tell(Race race) {
   race.where = where_is(race, race.base, race.nbytes);
   unsigned same = 0;
   for (const Race& known : races) {
+    if (known.what != race.what) continue;
     if (known.offset[0] != race.offset[0] || known.offset[1] != race.offset[1] || known.where != race.where) continue;
     if (race.where != kElsewhere || ++same == 4) return;  // of memory elsewhere, only some lies in tensors
   }
@@ -195,6 +189,25 @@ void settle() {
   if (same) return;
   for (int i = 0; i < last.count; ++i) last.cells[i]->changed[last.thread] = true;
   if (last.conflicts) tell(last.race);
+}
+
+void look(const char* address, size_t size, Kind kind, const void* from) {
+  const auto first = reinterpret_cast<uintptr_t>(address);
+  const Piece* const piece = piece_at(first, from);
+  const What what = piece ? fault_of(*piece, first, size, kind != kWrite) : kRace;
+  if (what == kRace) return;
+  Race found{};
+  found.address = what == kOutside && first >= piece->begin ? std::max(first, piece->end) : first;
+  found.offset[0] = uint32_t(static_cast<const char*>(from) - image_low);
+  found.kind[0] = kind, found.thread[0] = uint32_t(std::max(self.number, 0)), found.what = what;
+  void* frames[32];
+  void** const last = frames + backtrace(frames, 32);
+  unsigned count = 0;
+  for (void** each = std::find(frames, last, from); each < last && count < 8; ++each) {
+    const char* const at = static_cast<const char*>(*each);
+    if (at >= image_low && at < image_high) found.callers[count++] = uint64_t(at - image_low);
+  }
+  tell(found);
 }
 
 // The page that was asked for last, as the next address is mostly in it, too.
@@ -214,8 +227,10 @@ Cell& cell_at(uintptr_t address) {
 void access(const void* what, size_t size, Kind kind, const void* from) {
   Self& mine = self;  // asked for once: that takes a call
   char* const address = static_cast<char*>(const_cast<void*>(what));
-  if (mine.number < 0 || mine.busy || (address >= mine.low && address < mine.high)) return;
+  if (!mine.looks || mine.busy || (address >= mine.low && address < mine.high)) return;
   const Busy busy(mine);
+  look(address, size, kind, from);
+  if (mine.number < 0) return;
   const int me = mine.number;
   settle();
   const uint32_t offset = uint32_t(static_cast<const char*>(from) - image_low);
@@ -315,7 +330,7 @@ void wait_for_all() {
 
 template <class F>
 void take_part(int number, const F& work) {
-  self.number = number;
+  self.number = number, self.looks = true;
   wait_for_turn();
   work(number);
   const Busy busy;
@@ -368,11 +383,6 @@ void run_team(int count, const F& work, const Share& first = {}) {
   team = nullptr;
   self.low = self.high = nullptr;
   join_all();
-  for (void* one : freed) {
-    allocated.erase(reinterpret_cast<uintptr_t>(one));
-    std::free(one);
-  }
-  freed.clear();
 }
 
 int extend_image(dl_phdr_info* info, size_t, void* inside) {
@@ -394,12 +404,25 @@ int extend_image(dl_phdr_info* info, size_t, void* inside) {
 PUBLIC void follow_start() {
   if (image_low == nullptr) dl_iterate_phdr(extend_image, &on);
   races.clear();
-  on = true;
+  on = self.looks = true;
+}
+
+// For the guard, which calls it while it gives memory to a tensor, or takes it away.
+PUBLIC void follow_tensor(char* room, size_t room_size, char* data, size_t nbytes, uint64_t fresh, int made) {
+  if (!self.looks || self.busy) return;
+  const Busy busy;
+  const auto low = reinterpret_cast<uintptr_t>(room), begin = reinterpret_cast<uintptr_t>(data);
+  if (made) {
+    pieces[low] = {low, low + room_size, begin, begin + nbytes, fresh, false, false};
+  } else if (const auto found = pieces.find(low); found != pieces.end()) {
+    forget(found);
+  }
 }
 
 // Return how many races were found, and write them down.
 PUBLIC uint64_t follow_stop(Race* found, uint64_t capacity) {
-  on = false;
+  on = self.looks = false;
+  forget_pieces();
   const uint64_t count = std::min<uint64_t>(capacity, races.size());
   std::copy_n(races.begin(), count, found);
   races.clear();
@@ -565,43 +588,90 @@ OURS void __tsan_atomic_signal_fence(int) {}
 
 namespace {
 
-void* allocate(size_t bytes, size_t alignment) {
+bool keeps_account() {
+  return on && self.looks && self.busy == 0;
+}
+
+// As malloc, but that 0 bytes are some; nothing where there is no more.
+void* allocate(size_t bytes, size_t alignment = 16) {
+  const bool noted = keeps_account();
+  const Busy busy;
+  const size_t room = std::max<size_t>(bytes, 1) + (noted ? kBehind : 0);
   void* found = nullptr;
-  if (posix_memalign(&found, alignment, bytes ? bytes : 1)) throw std::bad_alloc();
-  if (on && self.busy == 0 && (team == nullptr || self.number >= 0)) {
-    const Busy busy;
-    settle();
-    allocated[reinterpret_cast<uintptr_t>(found)] = bytes;
+  if (alignment <= 16) {
+    found = real(real_malloc, "malloc")(room);
+  } else if (posix_memalign(&found, alignment, room)) {
+    return nullptr;
   }
+  if (found == nullptr || !noted) return found;
+  settle();
+  add_piece(found, bytes);
   return found;
 }
 
-// Inside of a parallel part the memory stays taken: it would go to another thread, in an order that nobody sees here.
+void* make(size_t bytes, size_t alignment = 16) {
+  void* const found = allocate(bytes, alignment);
+  if (found == nullptr) throw std::bad_alloc();
+  return found;
+}
+
 void deallocate(void* what) {
-  const bool followed = what != nullptr && on && self.busy == 0;
+  const bool noted = what != nullptr && keeps_account();
   const Busy busy;
-  if (followed && self.number >= 0) {
-    freed.push_back(what);
-    return;
+  const auto piece = noted ? own_piece(what) : pieces.end();
+  if (noted && piece != pieces.end()) {
+    settle();
+    if (!piece->second.freed) keep_freed(what, piece->second, team != nullptr);
+  } else {
+    real(real_free, "free")(what);
   }
-  if (followed && team == nullptr) allocated.erase(reinterpret_cast<uintptr_t>(what));
-  std::free(what);
 }
 
 }  // namespace
 
+OURS void* followed_malloc(size_t bytes) asm("malloc");
+OURS void* followed_malloc(size_t bytes) {
+  return allocate(bytes);
+}
+OURS void* followed_aligned(size_t alignment, size_t bytes) asm("aligned_alloc");
+OURS void* followed_aligned(size_t alignment, size_t bytes) {
+  return allocate(bytes, alignment);
+}
+OURS void* followed_calloc(size_t count, size_t bytes) asm("calloc");
+OURS void* followed_calloc(size_t count, size_t bytes) {
+  size_t all = 0;
+  void* const found = __builtin_mul_overflow(count, bytes, &all) ? nullptr : allocate(all);
+  return found ? real(real_memset, "memset")(found, 0, all) : nullptr;
+}
+OURS void* followed_realloc(void* what, size_t bytes) asm("realloc");
+OURS void* followed_realloc(void* what, size_t bytes) {
+  static void* (*real_realloc)(void*, size_t);
+  const auto piece = what && keeps_account() ? own_piece(what) : pieces.end();
+  if (piece == pieces.end()) return what ? real(real_realloc, "realloc")(what, bytes) : allocate(bytes);
+  const size_t old = piece->second.end - piece->second.begin;
+  void* const found = allocate(bytes);
+  if (found == nullptr) return nullptr;
+  real(real_memmove, "memmove")(found, what, std::min(old, bytes));
+  deallocate(what);
+  return found;
+}
+OURS void followed_free(void* what) asm("free");
+OURS void followed_free(void* what) {
+  deallocate(what);
+}
+
 // operator new and delete, by the names that the linker has for them: these serve this library alone.
 OURS void* _Znwm(size_t bytes) {
-  return allocate(bytes, 16);
+  return make(bytes);
 }
 OURS void* _Znam(size_t bytes) {
-  return allocate(bytes, 16);
+  return make(bytes);
 }
 OURS void* _ZnwmSt11align_val_t(size_t bytes, size_t alignment) {
-  return allocate(bytes, alignment);
+  return make(bytes, alignment);
 }
 OURS void* _ZnamSt11align_val_t(size_t bytes, size_t alignment) {
-  return allocate(bytes, alignment);
+  return make(bytes, alignment);
 }
 OURS void _ZdlPv(void* what) {
   deallocate(what);
@@ -626,6 +696,29 @@ OURS void _ZdlPvmSt11align_val_t(void* what, size_t, size_t) {
 }
 OURS void _ZdaPvmSt11align_val_t(void* what, size_t, size_t) {
   deallocate(what);
+}
+
+// ---- Arrays of a size that the compiler knows ----
+
+struct TypeName {
+  uint16_t kind, info;
+  char name[1];
+};
+struct IndexFault {
+  const char* file;
+  uint32_t line, column;
+  const TypeName *array, *index;
+};
+
+// After it anything may happen: the process ends here, and the recorder notes this text and where it was.
+OURS void __ubsan_handle_out_of_bounds(IndexFault* fault, unsigned long index) {
+  if (!self.looks || self.busy) return;
+  const Busy busy;
+  try {
+    throw std::out_of_range("index " + std::to_string(long(index)) + ", in an array of type " + fault->array->name);
+  } catch (...) {
+    std::terminate();
+  }
 }
 
 // ---- Locks, and statics that are made at their first use ----

@@ -82,6 +82,11 @@ PUBLIC int64_t guard_stop() {
   return missed;
 }
 
+// Who is told of tensors from now on; nobody.
+PUBLIC void guard_listen(Listener* told) {
+  listener = told;
+}
+
 // Alignment of what this thread allocates next; 0 for the usual one.
 PUBLIC void guard_align(uint64_t align) {
   next_alignment = align;

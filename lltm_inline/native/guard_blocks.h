@@ -49,6 +49,9 @@ Block blocks[kBlocks];
 std::atomic<int> used{0};
 
 std::atomic<bool> on{false};
+// Told of each block that is given to a tensor, or taken away: room, data, what they hold, and which of both.
+using Listener = void(char* room, size_t room_size, char* data, size_t nbytes, uint64_t contents, int made);
+Listener* listener = nullptr;
 bool flush_with_end = true;
 uint64_t contents_word, slack_word, alignment = 64;
 char default_dtype[16];
@@ -184,6 +187,7 @@ void* allocate_guarded(size_t nbytes) {
   describe(block);
   live[data] = slot;
   block.state.store(kLive);
+  if (listener) listener(first, pages, data, nbytes, contents_word, true);
   return data;
 }
 
@@ -206,6 +210,7 @@ bool free_guarded(void* data) {
     forget(slot);
     return true;
   }
+  if (listener) listener(block.pages, block.pages_size, block.data, block.nbytes, 0, false);
   examine(block, false);
   examine(block, true);
   block.state.store(kFreed);

@@ -1,6 +1,7 @@
 """What Python and the C++ beside it share: structures, for ctypes, and the numbers in them.
 
-`Region` is in `region.h`, `Damage` in `guard_blocks.h`, `Race` in `follow.cpp`, and all of the record in `recorder_record.h`.
+`Region` is in `region.h`, `Damage` in `guard_blocks.h`, `Race` in `follow.cpp` with `follow_memory.h`, and all of the record in
+`recorder_record.h`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class DamageRecord(ctypes.Structure):
 
 
 class RaceRecord(ctypes.Structure):
-    """`struct Race`: two accesses to one place, of which nothing tells which comes first; of each pair the later one is the first."""
+    """`struct Race`: two accesses to one place, of which nothing tells which comes first, the later one ahead; or one that misses."""
 
     _fields_ = (
         ("address", ctypes.c_uint64),
@@ -58,6 +59,8 @@ class RaceRecord(ctypes.Structure):
         ("base", ctypes.c_uint64),
         ("nbytes", ctypes.c_uint64),
         ("where", ctypes.c_uint32),
+        ("what", ctypes.c_uint32),
+        ("callers", ctypes.c_uint64 * 8),
     )
 
 
