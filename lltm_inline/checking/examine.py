@@ -363,10 +363,15 @@ def _safety(runner: Runner, sizes: Sequence[Size] | None) -> Part:
         narrow = narrow_indices(str(runner.function.build.path), runner.kernel.sources.values())
         part = part._replace(notes=(*part.notes, *narrow))
     steps.monitor.end()
-    if runner.follower is None or not steps.in_worker():
+    if runner.followed is None or not steps.in_worker():
         return part
-    races = follow(runner, runner.follower, sizes)
-    return Part(part.cases + races.cases, [*part.findings, *races.findings], [*part.skipped, *races.skipped])
+    races = follow(runner, runner.followed, sizes)
+    return Part(
+        part.cases + races.cases,
+        [*part.findings, *races.findings],
+        [*part.skipped, *races.skipped],
+        (*part.notes, *races.notes),
+    )
 
 
 def _report(

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from ..autopsy.symbolize import Place, lines_of, symbolize
 from ..base.progress import emit
 from ..compiling.compiler import Build
-from ..native.layout import RaceRecord
+from ..cuda_cpu import Index, indices, looks_at_limits
+from ..native.layout import RaceRecord, ReachedRecord, RegionRecord
 from ..run.built import Built
 from ..run.cases.case import THREADS, Case, Size, dtypes_of, elements, prime_size
 from ..run.cases.tried import size_cases
@@ -30,16 +31,23 @@ from .safety import is_right, obtain
 
 #: As many as the follower runs, whatever the machine has.
 _THREADS = 3
-_MOST = 64
+_MOST, _MOST_INDICES = 64, 4096
 #: How many times as long a call may take that is followed, of a vectorised loop; and how long it may take.
 _SLOWER, _SECONDS = 100, 8.0
 _DONE = ("read", "written", "changed by an atomic")
 _ATOMIC = 2
 #: `enum Where`, but for what lies elsewhere: in a tensor, or in the memory of others.
 _VARIABLE, _STATIC, _ALLOCATED = 1, 2, 3
+_BITS = 31, 32
 _FUNCTIONS = {
     "follow_start": (None,),
     "follow_stop": (ctypes.c_uint64, ctypes.POINTER(RaceRecord), ctypes.c_uint64),
+    "follow_reached": (
+        ctypes.c_uint64,
+        ctypes.POINTER(ReachedRecord),
+        ctypes.c_uint64,
+        ctypes.POINTER(ctypes.c_uint64),
+    ),
 }
 
 
@@ -124,6 +132,7 @@ class Follower:
 
     def __init__(self, built: Build) -> None:
         self._path, self._library = built.path, declared(ctypes.CDLL(str(built.path)), _FUNCTIONS)
+        self._spans: dict[int, list[_Span | None]] = {}
 
     @contextmanager
     def following(self, guard: Guard) -> Iterator[list[Fault]]:
@@ -140,6 +149,7 @@ class Follower:
                 yield found
         finally:
             guard.listen(None)
+            self._note_reach(guard)
             records = (RaceRecord * _MOST)()
             count = self._library.follow_stop(records, _MOST)
             faults = [fault for record in records[:count] if (fault := _named(record, guard))]
@@ -147,19 +157,72 @@ class Follower:
             things = {(fault.record.what, fault.thing): fault for fault in reversed(faults)}
             found += [fault.placed(lines) for fault in reversed(things.values())]
 
+    def _note_reach(self, guard: Guard) -> None:
+        """Note which indices have reached the last row of the largest tensor, and how many elements that has."""
+        records, largest = (ReachedRecord * _MOST_INDICES)(), ctypes.c_uint64()
+        for number in range(self._library.follow_reached(records, _MOST_INDICES, ctypes.byref(largest))):
+            if (record := records[number]).base:
+                self._spans.setdefault(number, []).append(_span(record, guard.region(record.base), largest.value))
+
+    def narrow(self, said: Sequence[Index]) -> list[str]:
+        """Say which indices are computed in 32 bits, and from which size on they are wrong.
+
+        That is proven without such a tensor: the compiler says by which type an index is computed, and cases of several sizes that it
+        reaches the last element of the largest tensor. So it would have to be more than its type holds.
+        """
+        told = []
+        for number, spans in self._spans.items():
+            found = [span for span in spans if span and span.count]
+            if number < len(said) and None not in spans and len({span.count for span in found}) > 1:
+                told.append(found[0].text(said[number], exact=all(span.exact for span in found)))
+        return told
+
+
+@dataclass(frozen=True)
+class _Span:
+    """How far an index has reached: over a tensor of so many elements, 0 where that tells nothing, to its very end or its last row."""
+
+    record: ReachedRecord
+    name: str
+    count: int
+    itemsize: int
+    exact: bool
+
+    def text(self, said: Index, exact: bool) -> str:
+        signed, by_source = self.record.is_signed, self.record.by_source
+        limit = f"{2 ** _BITS[not signed] * self.record.element // self.itemsize:,}"
+        (words, cure), kind = said.source if by_source else said.words, "int" if signed else "unsigned int"
+        wrong = f"from {limit} elements on" if exact else f"where the last row begins at element {limit} or later"
+        return f"{said.file}:{said.line}: {words}, an index of {self.name}, is computed in {kind}: wrong {wrong}; make it {cure}"
+
+
+def _span(record: ReachedRecord, region: RegionRecord | None, largest: int) -> _Span | None:
+    """Say how far an index has reached; None where it is of several tensors, of a smaller one, or of a part."""
+    if region is None or record.has_others or region.base != record.base or region.nbytes < largest:
+        return None
+    shape, nbytes = region.shape[: region.ndim], region.nbytes
+    reached = (record.most + 1) * record.element
+    row = math.prod(shape[1:]) * region.itemsize if region.ndim > 1 else record.element
+    if reached + row - record.element < nbytes:
+        return None
+    tells = nbytes > 2 * region.itemsize and not (region.ndim > 1 and shape[0] < 2)
+    count = nbytes // region.itemsize if tells else 0
+    return _Span(record, _name_of(region), count, region.itemsize, reached >= nbytes)
+
 
 def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
     """Run a kernel on a few cases with each load and store followed.
 
     Args:
         runner: of the kernel.
-        built: its second library.
+        built: the kernel, with its second library.
         sizes: in place of the corner sizes.
 
     Returns:
         A finding for each variable or tensor about which there is a race, in the first case that has any.
     """
-    if built.library is None:
+    second_one = built.follower
+    if second_one is None or second_one.library is None:
         return Part(
             0, [], ["races: the text does not compile, or does not come back, where each load and store is followed"]
         )
@@ -167,9 +230,9 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
     if guard is None:
         return Part(0, [], [f"races, which are found between {why}"])
     second = runner.of(runner.op)
-    second.function, second.threads = load_built(built), _THREADS
+    second.function, second.threads = load_built(second_one), _THREADS
     emit("follow")
-    follower, findings, count = Follower(built.library), list[Finding](), 0
+    follower, findings, count = Follower(second_one.library), list[Finding](), 0
     for case in _cases(runner, sizes):
         if findings:  # of more elements the same would be told
             break
@@ -190,7 +253,9 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
         if unlike and not runner.run(case).wrong:
             text = f"uninitialised: {', '.join(unlike)} is wrong where local variables hold other values before they are set"
             findings.append(runner.finding("safety", unlike[0], text, case, _SET_IT, smallest=case.size))
-    return Part(count, findings, [])
+    if findings or built.job is None or looks_at_limits(built.job.sources.values()):
+        return Part(count, findings, [])
+    return Part(count, findings, [], tuple(follower.narrow(indices(built.job.text))))
 
 
 def index_fault(died: Died, built: Built) -> Finding | None:
@@ -223,6 +288,11 @@ def _cases(runner: Runner, sizes: Sequence[Size] | None) -> list[Case]:
     return [Case(THREADS, prime_size(op), narrow), Case(THREADS, large, wide)]
 
 
+def _name_of(region: RegionRecord) -> str:
+    """Name a tensor, whether or not it was freed since."""
+    return region.name.decode(errors="replace").removesuffix(", after it was freed")
+
+
 def _named(record: RaceRecord, guard: Guard) -> Fault | None:
     """Name what a fault is about; None where that is the memory of others, as of the C library."""
     address = record.address
@@ -237,7 +307,7 @@ def _named(record: RaceRecord, guard: Guard) -> Fault | None:
     region = guard.region(address)
     if region is None or not (record.what == _OUTSIDE or region.base <= address < region.base + region.nbytes):
         return None
-    name = region.name.decode(errors="replace").removesuffix(", after it was freed")
+    name = _name_of(region)
     number, index = (address - region.base) // region.itemsize, list[int]()
     if record.what == _OUTSIDE:
         count = region.nbytes // region.itemsize

@@ -295,7 +295,7 @@ class Runner:
     #: Whether the kernel runs in this process, whose memory tells what it leaves.
     here = True
     #: The same kernel in the library in which each load and store is followed.
-    follower: Built | None = None
+    followed: Built | None = None
 
     def __init__(self, function: Function, guard: Build | None = None) -> None:
         self.function, self.guard = function, guard
@@ -686,7 +686,7 @@ def _memory(tensor: Tensor) -> int:
 def runner_of(built: Built) -> Runner:
     """Load a kernel, to be run on cases."""
     runner = Runner(load_built(built), built.helpers.get("guard"))
-    runner.follower = built.follower
+    runner.followed = built if built.follower else None
     return runner
 
 

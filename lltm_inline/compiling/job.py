@@ -14,6 +14,7 @@ from .. import native
 from ..base.device import CHECKS
 from ..base.flags import for_host
 from ..cpp.masks import mask, unquoted
+from ..cuda_cpu import tell_indices
 from ..diagnosis.diagnostics import Diagnostic, excerpt_of
 from ..errors import SignatureError
 from ..model.registry import Kernel, fit, registry
@@ -273,6 +274,7 @@ def follower_job(job: Job) -> Job | None:
     ldflags = tuple(flag for flag in job.toolchain.ldflags if flag != "-fopenmp")
     return replace(
         job,
+        text=native.text("follow_index.h") + tell_indices(job.text),
         toolchain=replace(job.toolchain, ldflags=ldflags),
         flags=(*job.flags, *_FOLLOWED[job.toolchain.kind], *([] if old else ["-ftrivial-auto-var-init=pattern"])),
         host=replace(helper_job("follow", job.toolchain), only="object"),

@@ -21,6 +21,10 @@ from __future__ import annotations
 
 from .header import header as header
 from .header import runtime as runtime
+from .rewrite import Index as Index
+from .rewrite import indices as indices
+from .rewrite import looks_at_limits as looks_at_limits
 from .rewrite import narrow_indices as narrow_indices
 from .rewrite import on_cpu as on_cpu
 from .rewrite import rewrite as rewrite
+from .rewrite import tell_indices as tell_indices

@@ -10,10 +10,11 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 
 from ..base.arguments import did_you_mean
-from ..cpp.bodies import all_calls, find_launches, find_subscripts
+from ..cpp.bodies import Subscript, all_calls, find_launches, find_subscripts
 from ..cpp.functions import Function, all_functions
 from ..cpp.masks import closing, directives, heads, mask, unquoted
 from ..cpp.variables import find_declarations
@@ -152,11 +153,16 @@ class _Text:
     def __init__(self, text: str, label: str, name: str) -> None:
         self.text, self.code, self.start = text, unquoted(text), f"kernel {label!r}, {name} line "
 
-    def line(self, offset: int) -> int:
-        """Number the line of a place as the directives `#line` before it do."""
+    def place(self, offset: int) -> tuple[str, int]:
+        """Name the file and number the line of a place as the directives `#line` before it do."""
         numbers = [one for one in directives(self.text) if one.name == "line" and one.end <= offset]
-        begin, first = (numbers[-1].end + 1, int(numbers[-1].rest.split()[0])) if numbers else (0, 1)
-        return first + self.text.count("\n", begin, offset)
+        begin, (first, _, file) = (
+            (numbers[-1].end + 1, numbers[-1].rest.partition(" ")) if numbers else (0, "1  ".partition(" "))
+        )
+        return file.strip().strip('"'), int(first) + self.text.count("\n", begin, offset)
+
+    def line(self, offset: int) -> int:
+        return self.place(offset)[1]
 
     def refusal(self, offset: int, what: str) -> TemplateError:
         return TemplateError(f"{self.start}{self.line(offset)}: {what}")
@@ -322,22 +328,81 @@ def _in_kernels(source: _Text) -> Iterator[_Edit]:
 def _subscripts(source: _Text) -> Iterator[_Edit]:
     """Tell the checks which array an index is of, and by what type an index of a pointer is computed: see `told.h`."""
     rows: list[str] = []
-    for one in find_subscripts(source.text):
-        begin, end = one.index
-        # What changes something is not repeated, not even for its type.
-        changes = any(mark in one.source for mark in ("++", "--", "="))
-        if changes or {*"{}#"} & {*source.text[begin:end], *one.source, *one.pointer} or not source.on_device(begin):
-            continue
-        index, number = " ".join(source.code[begin:end].split()), len(rows)
-        words = [one.name, index, _wider(one.first[0]), one.source, _wider(one.first[1])]
-        shown = ", ".join('"' + word.replace("\\", "").replace('"', "'") + '"' for word in words)
-        rows.append(f"{{__FILE__, {source.line(begin)}, {shown}}}")
+    for number, (one, said) in enumerate(_indices(source)):
+        shown = ", ".join(
+            '"' + word.replace("\\", "").replace('"', "'") + '"' for word in (said.name, *said.words, *said.source)
+        )
+        rows.append(f"{{__FILE__, {said.line}, {shown}}}")
         how = f"<decltype({one.source})>({number}, {one.pointer}, (" if one.pointer else f"_of_array({number}, ("
-        yield begin, begin, f"::cuda_cpu::index{how}"
-        yield end, end, "))"
+        yield one.index[0], one.index[0], f"::cuda_cpu::index{how}"
+        yield one.index[1], one.index[1], "))"
     if rows:
         code = len(source.code)
         yield code, code, f" static const ::cuda_cpu::Subscripts cuda_cpu_subscripts_{{{', '.join(rows)}}};"
+
+
+@dataclass(frozen=True)
+class Index:
+    """What is said of the index of a subscript.
+
+    Attributes:
+        file, line: where it stands, as `#line` counts.
+        name: of the array.
+        words: itself, and what makes it one of 64 bits, `int64_t i`.
+        source: the same of what it was computed by.
+    """
+
+    file: str
+    line: int
+    name: str
+    words: tuple[str, str]
+    source: tuple[str, str]
+
+
+def _indices(source: _Text, everywhere: bool = False) -> Iterator[tuple[Subscript, Index]]:
+    """List the subscripts whose indices can be told of: what changes something is not repeated, not even for its type."""
+    for one in find_subscripts(source.text):
+        begin, end = one.index
+        changes = any(mark in one.source for mark in ("++", "--", "="))
+        if changes or {*"{}#"} & {*source.text[begin:end], *one.source, *one.pointer}:
+            continue
+        if one.pointer if everywhere else source.on_device(begin):
+            words = " ".join(source.code[begin:end].split()), _wider(one.first[0])
+            yield one, Index(*source.place(begin), one.name, words, (one.source, _wider(one.first[1])))
+
+
+def indices(text: str) -> list[Index]:
+    """List the indices of pointers in a C++ text in the order of their numbers in `tell_indices`.
+
+    Example:
+        >>> [index.words[0] for index in indices("void f(int* x, int n) { x[2 * n] = 0; }")]
+        ['2 * n']
+    """
+    return [said for _, said in _indices(_Text(text, "", ""), everywhere=True)]
+
+
+def tell_indices(text: str) -> str:
+    """Have each index of a pointer in a C++ text told to the follower, `native/follow_index.h`.
+
+    Example:
+        >>> tell_indices("void f(int* x, int n) { x[2 * n] = 0; }")
+        'void f(int* x, int n) { x[::followed::index<decltype(2 * n)>(0, x, (2 * n))] = 0; }'
+    """
+    edits: list[_Edit] = []
+    for number, (one, _) in enumerate(_indices(_Text(text, "", ""), everywhere=True)):
+        (begin, end), how = one.index, f"::followed::index<decltype({one.source})>({number}, {one.pointer}, ("
+        edits += [(begin, begin, how), (end, end, "))")]
+    return _edited(text, edits)
+
+
+def looks_at_limits(texts: Iterable[str]) -> bool:
+    """Tell whether texts look themselves at how much 32 bits hold.
+
+    Example:
+        >>> looks_at_limits(["TORCH_CHECK(x.numel() <= INT_MAX);"])
+        True
+    """
+    return any(_LIMITS.search(mask(text)) for text in texts)
 
 
 def _wider(variable: str) -> str:
@@ -351,7 +416,7 @@ def narrow_indices(library: str, texts: Iterable[str]) -> list[str]:
     Nothing is said where a text looks at such sizes itself.
     """
     take = getattr(ctypes.CDLL(library), "cuda_cpu_narrow_indices", None)
-    if take is None or any(_LIMITS.search(mask(text)) for text in texts):
+    if take is None or looks_at_limits(texts):
         return []
     take.restype = ctypes.c_char_p
     return (take() or b"").decode().splitlines()

@@ -122,6 +122,7 @@ struct Busy {
 std::unordered_map<uintptr_t, Page*>& pages = *new std::unordered_map<uintptr_t, Page*>;
 std::unordered_map<const void*, std::vector<uint32_t>>& published = *new std::unordered_map<const void*, std::vector<uint32_t>>;
 std::vector<Race>& races = *new std::vector<Race>;
+size_t largest_tensor = 0;  // of those that the text touches itself
 struct Held {
   int holder, depth;
 };
@@ -194,6 +195,7 @@ void settle() {
 void look(const char* address, size_t size, Kind kind, const void* from) {
   const auto first = reinterpret_cast<uintptr_t>(address);
   const Piece* const piece = piece_at(first, from);
+  if (piece && !piece->own) largest_tensor = std::max(largest_tensor, size_t(piece->end - piece->begin));
   const What what = piece ? fault_of(*piece, first, size, kind != kWrite) : kRace;
   if (what == kRace) return;
   Race found{};
@@ -403,7 +405,7 @@ int extend_image(dl_phdr_info* info, size_t, void* inside) {
 
 PUBLIC void follow_start() {
   if (image_low == nullptr) dl_iterate_phdr(extend_image, &on);
-  races.clear();
+  races.clear(), largest_tensor = 0;
   on = self.looks = true;
 }
 
@@ -719,6 +721,43 @@ OURS void __ubsan_handle_out_of_bounds(IndexFault* fault, unsigned long index) {
   } catch (...) {
     std::terminate();
   }
+}
+
+// ---- Indices of pointers, which `followed::index` tells of: see `follow_index.h` ----
+
+// How far one of them has reached in one tensor; `layout.py` has the same structure.
+struct Reached {
+  uint64_t base;  // 0: nobody has come by
+  int64_t most;
+  uint32_t element;  // bytes
+  uint8_t is_signed, by_source, has_others;
+};
+
+namespace {
+
+std::vector<Reached>& reached = *new std::vector<Reached>;
+
+}  // namespace
+
+OURS void follow_index(
+    unsigned number, const volatile void* base, size_t element, int64_t index, bool is_signed, bool by_source) {
+  if (!self.looks || self.busy) return;
+  const Busy busy;
+  if (number >= reached.size()) reached.resize(number + 1);
+  Reached& site = reached[number];
+  const auto at = reinterpret_cast<uintptr_t>(base);
+  if (site.base == 0) site = {at, index, uint32_t(element), is_signed, by_source, false};
+  site.has_others |= site.base != at;
+  site.most = std::max(site.most, index);
+}
+
+// Say how far indices have reached, and how large the largest tensor was.
+PUBLIC uint64_t follow_reached(Reached* found, uint64_t capacity, uint64_t* largest) {
+  const uint64_t count = std::min<uint64_t>(capacity, reached.size());
+  std::copy_n(reached.begin(), count, found);
+  reached.clear();
+  *largest = largest_tensor;
+  return count;
 }
 
 // ---- Locks, and statics that are made at their first use ----

@@ -64,6 +64,19 @@ class RaceRecord(ctypes.Structure):
     )
 
 
+class ReachedRecord(ctypes.Structure):
+    """`struct Reached`: how far an index of 32 bits has reached in one tensor."""
+
+    _fields_ = (
+        ("base", ctypes.c_uint64),
+        ("most", ctypes.c_int64),
+        ("element", ctypes.c_uint32),
+        ("is_signed", ctypes.c_uint8),
+        ("by_source", ctypes.c_uint8),
+        ("has_others", ctypes.c_uint8),
+    )
+
+
 class _FrameRecord(ctypes.Structure):
     _fields_ = (("offset", ctypes.c_uint64), ("object", ctypes.c_int64))
 

@@ -17,6 +17,7 @@ from lltm_inline.checking.guard import Guard
 from lltm_inline.compiling.compiler import make_job, run_jobs
 from lltm_inline.compiling.job import follower_job
 from lltm_inline.compiling.toolchain import find_toolchain
+from lltm_inline.cuda_cpu import indices
 from lltm_inline.errors import BuildError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.run.built import build_all
@@ -109,6 +110,53 @@ def test_what_is_in_order(op: Op, compiler: str) -> None:
             told[one.name] = [race.text for race in races]
         torch.testing.assert_close(y, eval(one.said("y"), {"x": x, "torch": torch}), msg=one.name)
     assert not told, "\n".join(f"{name}: {what}" for name, what in told.items())
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.falls("int_loop", "rows_in_int", "widened_too_late")
+def test_indices_of_32_bits(op: Op, compiler: str) -> None:
+    """One that has to be beyond them in a large tensor is told at its line, with the size, and no other one."""
+    texts, text = together(sorted((PLANTED / "memory" / "narrow").glob("*.cpp")), HEAD)
+    function, follower = followed(text, compiler)
+    guard, missed = Guard(progress=False), []
+    for one in texts:
+        for x in (one.x, torch.rand(11, 3)):
+            with guard.at_end(torch.float32), follower.following(guard) as faults:
+                guard.name("y", y := function(guard.place("x", x), one.number))
+                assert torch.equal(y, x), one.name
+            assert not faults
+    (built,) = build_all([Kernel("planted/all", cpp=text)], Setting(compiler=compiler))
+    told = follower.narrow(indices(built.job.text if built.job else ""))
+    for one in texts:
+        own = [note for note in told if any(note.startswith(f"planted/all:{line}: ") for line in one.lines)]
+        if one.said("note") != "none" and not any(re.search(one.said("note") + r"\Z", note) for note in own):
+            missed.append((one.name, own))
+        told = [note for note in told if note not in own]
+    assert not missed and not told, (missed, told)
+
+
+@pytest.mark.usefixtures("quick_compiler")
+def test_a_check_notes_an_index_of_32_bits() -> None:
+    """Where the text does not look at such sizes itself."""
+    text = """
+#include <torch/extension.h>
+torch::Tensor f(torch::Tensor x) {
+  torch::Tensor y = torch::empty_like(x);
+  for (int i = 0; i < x.numel(); ++i) y.data_ptr<float>()[i] = 2 * x.data_ptr<float>()[i];
+  return y;
+}
+"""
+    plain = text.replace("  for", "  float *p = x.data_ptr<float>(), *o = y.data_ptr<float>();\n  for")
+    plain = re.sub(r"([xy])\.data_ptr<float>\(\)\[", lambda found: f"{'po'[found[1] == 'y']}[", plain)
+    limited = plain.replace("empty_like(x);", "empty_like(x);\n  TORCH_CHECK(x.numel() <= INT_MAX);")
+    for one, is_told in ((plain, True), (limited, False)):
+        kernel = li.from_load_inline("e", one, functions=["f"], reference=lambda x: 2 * x, inputs=(torch.rand(37),))
+        report = li.check(kernel, progress=False)
+        assert report.ok
+        told = (
+            "f/inline:6: i, an index of y, is computed in int: wrong from 2,147,483,648 elements on; make it int64_t i"
+        )
+        assert (told in report["safety"].notes) == is_told, report["safety"]
 
 
 SUM = """
