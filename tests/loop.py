@@ -74,6 +74,8 @@ model/reserved.py      properties/test_definitions test_signature
 model/shapes.py        test_shapes run/test_sizes properties/test_definitions
 native                 run/test_guard run/worker/test_recorder run/test_load test_roofline
 native/follow.cpp      run/test_follow
+native/follow_memory.h run/test_follow
+native/follow_index.h  run/test_follow
 native/guard.cpp       run/test_guard run/test_safety
 native/guard_blocks.h  run/test_guard run/test_safety
 native/bridge.cpp      run/test_load run/test_operator* run/test_gradients*

@@ -170,12 +170,13 @@ class Follower:
         That is proven without such a tensor: the compiler says by which type an index is computed, and cases of several sizes that it
         reaches the last element of the largest tensor. So it would have to be more than its type holds.
         """
-        told = []
+        told: dict[tuple[str, str], list[str]] = {}  # of one line the names of all tensors
         for number, spans in self._spans.items():
             found = [span for span in spans if span and span.count]
             if number < len(said) and None not in spans and len({span.count for span in found}) > 1:
-                told.append(found[0].text(said[number], exact=all(span.exact for span in found)))
-        return told
+                words = found[0].text(said[number], exact=all(span.exact for span in found))
+                told.setdefault(words, []).append(found[0].name)
+        return [f"{start} {' and '.join(dict.fromkeys(names))}, {end}" for (start, end), names in told.items()]
 
 
 @dataclass(frozen=True)
@@ -188,12 +189,13 @@ class _Span:
     itemsize: int
     exact: bool
 
-    def text(self, said: Index, exact: bool) -> str:
+    def text(self, said: Index, exact: bool) -> tuple[str, str]:
+        """Say what is wrong, before the name of the tensor and after it."""
         signed, by_source = self.record.is_signed, self.record.by_source
         limit = f"{2 ** _BITS[not signed] * self.record.element // self.itemsize:,}"
         (words, cure), kind = said.source if by_source else said.words, "int" if signed else "unsigned int"
         wrong = f"from {limit} elements on" if exact else f"where the last row begins at element {limit} or later"
-        return f"{said.file}:{said.line}: {words}, an index of {self.name}, is computed in {kind}: wrong {wrong}; make it {cure}"
+        return f"{said.file}:{said.line}: {words}, an index of", f"is computed in {kind}: wrong {wrong}; make it {cure}"
 
 
 def _span(record: ReachedRecord, region: RegionRecord | None, largest: int) -> _Span | None:

@@ -1,7 +1,7 @@
 """The C++ of our own that kernels need, in files beside this one; `compiling.job.helper_job` says how each is built.
 
 bridge     gives each kernel a place in autograd
-follow     finds races: who loads and stores what on several threads
+follow     finds races and stray accesses: who loads and stores what
 guard      gives tensors memory between pages that fault when they are touched
 meter      counts the bytes that live on the CPU
 recorder   writes down how its process dies

@@ -153,9 +153,7 @@ torch::Tensor f(torch::Tensor x) {
         kernel = li.from_load_inline("e", one, functions=["f"], reference=lambda x: 2 * x, inputs=(torch.rand(37),))
         report = li.check(kernel, progress=False)
         assert report.ok
-        told = (
-            "f/inline:6: i, an index of y, is computed in int: wrong from 2,147,483,648 elements on; make it int64_t i"
-        )
+        told = "f/inline:6: i, an index of y and x, is computed in int: wrong from 2,147,483,648 elements on; make it int64_t i"
         assert (told in report["safety"].notes) == is_told, report["safety"]
 
 
