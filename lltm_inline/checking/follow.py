@@ -27,7 +27,7 @@ from ..workers.outcome import Died
 from .guard import Guard, Trial
 from .report import Finding
 from .runner import CaseResult, Part, Runner, threads
-from .safety import is_right, obtain
+from .safety import is_right, obtain, safety_cases
 
 #: As many as the follower runs, whatever the machine has.
 _THREADS = 3
@@ -278,16 +278,16 @@ def index_fault(died: Died, built: Built) -> Finding | None:
 
 
 def _cases(runner: Runner, sizes: Sequence[Size] | None) -> list[Case]:
-    """List a small case and a large one: a text shares out its work from some number of elements on."""
-    op = runner.op
-    narrow, wide = dtypes_of(op)[0], dtypes_of(op)[-1]
+    """List the small cases of `safety`, and a large one: a text shares out its work from some number of elements on."""
+    op, wide = runner.op, dtypes_of(runner.op)[-1]
     if sizes:
         return [Case(THREADS, tuple(size), wide) for size in sizes]
+    small = [replace(case, group=THREADS) for case in safety_cases(op) if not case.threaded and case.dtype == wide]
     took = runner.longest.get("kernel")
     most = _SECONDS / _SLOWER * took.count / max(took.seconds, 1e-6) if took else math.inf
     many = [case.size for case in size_cases(op, None) if case.threaded and elements(op, case.size) <= most]
     large = max(many, key=lambda size: elements(op, size), default=prime_size(op))
-    return [Case(THREADS, prime_size(op), narrow), Case(THREADS, large, wide)]
+    return [Case(THREADS, prime_size(op), dtypes_of(op)[0]), *small, Case(THREADS, large, wide)]
 
 
 def _name_of(region: RegionRecord) -> str:
