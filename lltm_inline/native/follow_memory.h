@@ -36,9 +36,11 @@ size_t freed_bytes = 0;
 // What each instruction has last touched: mostly it is the same again.
 const Piece* sites[kSites] = {};
 
-// A function of the same name elsewhere: the one that this library would have had without these here.
+// A function of the same name elsewhere: the one that this library would have had without these here. It is everybody's: what one
+// library allocates another one frees, and the process may have been started with an allocator of its own.
 template <class F>
 F* real(F*& known, const char* name) {
+  if (known == nullptr) known = reinterpret_cast<F*>(dlsym(RTLD_DEFAULT, name));
   if (known == nullptr) known = reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
   return known;
 }
