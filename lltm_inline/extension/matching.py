@@ -15,8 +15,8 @@ from ..errors import DefinitionError
 from ..model.op import LIST
 from ..model.registry import Argument, Op
 from ..model.shapes import solve
-from ..source.signature import CPP_DTYPES, aliases_in, meant_function
-from ..source.types import CppType, read_type
+from ..source.signature import aliases_in, meant_function
+from ..source.types import CPP_DTYPES, CppType, read_type
 from .reading import Result, Unclear, begun, body_of, result_of, whole_body
 
 #: How a gradient is named after what it is the gradient of. Of many words that begin as the short forms do it is none.

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ast
 import glob
-import operator
 import os
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath
+from types import SimpleNamespace
 from typing import Any
 
 from ..base.arguments import shown
@@ -77,25 +76,56 @@ def _called(call: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-#: What is called with values that are known; of a name its last two parts count.
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{
-        f"path.{f.__name__}": f
-        for f in (os.path.join, os.path.dirname, os.path.basename, os.path.relpath, os.path.splitext)
-    },
-    **dict.fromkeys(("path.abspath", "path.realpath", "path.normpath"), os.path.normpath),
-    **dict.fromkeys(("Path", "pathlib.Path"), PurePath),  # which touches no file
-    **{f.__name__: f for f in (sorted, list, tuple, str, set)},
+#: What an expression may be made of, and what may stand behind a dot in it: what needs no more than text and names of files.
+_NODES = (
+    *(ast.Constant, ast.Name, ast.expr_context, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Starred, ast.JoinedStr),
+    *(ast.FormattedValue, ast.BinOp, ast.Add, ast.Div, ast.Mod, ast.UnaryOp, ast.USub, ast.Subscript, ast.ListComp),
+    *(ast.comprehension, ast.Attribute, ast.Call, ast.keyword),
+)
+_PATH = ("join", "dirname", "basename", "relpath", "splitext", "normpath")
+_BEHIND_A_DOT = {*_PATH, "path", "abspath", "realpath", "getcwd", "Path", "cwd", "glob", "iglob", "rglob", "parent"} | {
+    *("name", "stem", "resolve", "absolute", "as_posix", "with_suffix", "format", "replace", "copy")
 }
-_METHODS = ("resolve", "absolute", "as_posix", "format", "join", "replace", "with_suffix", "copy")
+
+
+def _known(path: Path) -> dict[str, Any]:
+    """Return what an expression may name besides variables; none of it changes a file."""
+    directory = path.parent.resolve()
+
+    class Named(PurePosixPath):
+        """A `pathlib.Path` that is a name alone, but for looking for files."""
+
+        @classmethod
+        def cwd(cls) -> Named:
+            return cls(directory)
+
+        def resolve(self) -> Named:
+            return self
+
+        def glob(self, pattern: str) -> list[Named]:
+            return sorted(map(type(self), (directory / self).glob(pattern)))
+
+        def rglob(self, pattern: str) -> list[Named]:
+            return self.glob(f"**/{pattern}")
+
+        absolute = resolve
+
+    def found(pattern: str, **_: Any) -> list[str]:
+        return sorted(os.path.join(directory, one) for one in glob.glob(pattern, root_dir=directory, recursive=True))
+
+    vars(found).update(glob=found, iglob=found)  # the module is called as its function is
+    own = {name: getattr(os.path, name) for name in _PATH}
+    of_path = SimpleNamespace(**own, **dict.fromkeys(("abspath", "realpath"), os.path.normpath))
+    modules = {"os": SimpleNamespace(path=of_path, getcwd=lambda: str(directory)), "path": of_path, "glob": found}
+    modules |= {"Path": Named, "pathlib": SimpleNamespace(Path=Named), "__file__": str(directory / path.name)}
+    return modules | {function.__name__: function for function in (sorted, list, tuple, str, set)}
 
 
 class _Fold:
     """Works out the values of expressions."""
 
     def __init__(self, path: Path, tree: ast.Module) -> None:
-        self.directory = path.parent.resolve()
-        self.known: dict[str, Any] = {"__file__": str(self.directory / path.name)}
+        self.directory, self.known = path.parent.resolve(), _known(path)
         self.steps: dict[str, list[ast.expr]] = {}
         #: Names of which a condition or a loop decides.
         self.open: set[str] = set()
@@ -113,71 +143,34 @@ class _Fold:
             is_main = isinstance(child, ast.If) and ast.unparse(child.test) == "__name__ == '__main__'"
             self._collect(child, sure and (not branches or is_main))
 
-    def value(self, node: ast.expr, local: Mapping[str, Any]) -> Any:
-        """Work out one expression, with what a comprehension around it names.
+    def value(self, node: ast.expr) -> Any:
+        """Work out one expression.
 
         Raises:
             Exception: only running the file would tell.
         """
-        match node:
-            case ast.Name(id=name) if name in local:
-                return local[name]
-            case ast.Name(id=name) if name in self.known:
-                return self.known[name]
-            case ast.Name(id=name) if name in self.steps and name not in self.open:
-                steps = self.steps.pop(name)  # what names itself is not known
-                try:
-                    values = [self.value(step, {}) for step in steps]
-                finally:
-                    self.steps[name] = steps
-                total = values[0]
-                for value in values[1:]:
-                    total = total + value
-                return total
-            case ast.List(elts=items) | ast.Tuple(elts=items):
-                listed: list[Any] = []
-                for item in items:
-                    listed += (
-                        self.value(item.value, local) if isinstance(item, ast.Starred) else [self.value(item, local)]
-                    )
-                return listed if isinstance(node, ast.List) else tuple(listed)
-            case ast.Dict(keys=keys, values=values) if None not in keys:
-                return {self.value(k, local): self.value(v, local) for k, v in zip(keys, values, strict=True) if k}
-            case ast.JoinedStr(values=parts):
-                return "".join(
-                    str(self.value(p.value if isinstance(p, ast.FormattedValue) else p, local)) for p in parts
-                )
-            case ast.BinOp(left=left, op=ast.Add() | ast.Div() | ast.Mod() as op, right=right):
-                how = {ast.Add: operator.add, ast.Div: operator.truediv, ast.Mod: operator.mod}[type(op)]
-                return how(self.value(left, local), self.value(right, local))
-            case ast.Subscript(value=value, slice=index):
-                return self.value(value, local)[self.value(index, local)]
-            case ast.ListComp(elt=each, generators=[ast.comprehension(target=ast.Name(id=name), iter=over, ifs=[])]):
-                return [self.value(each, {**local, name: one}) for one in self.value(over, local)]
-            case ast.Attribute(value=value, attr="parent" | "name" | "stem" as attribute):
-                return getattr(PurePath(self.value(value, local)), attribute)
-            case ast.Call(func=called, args=given):
-                return self._called(called, [self.value(one, local) for one in given], node, local)
-        return ast.literal_eval(node)
+        nodes = [*ast.walk(node)]
+        for one in nodes:
+            if not isinstance(one, _NODES) or (isinstance(one, ast.Attribute) and one.attr not in _BEHIND_A_DOT):
+                raise LookupError(ast.unparse(one))
+        names = [one for one in nodes if isinstance(one, ast.Name)]
+        variables = {one.id for one in names} & {*self.steps} - {
+            one.id for one in names if isinstance(one.ctx, ast.Store)
+        }
+        found = {name: self._variable(name) for name in variables}
+        return eval(ast.unparse(node), {"__builtins__": {}, **self.known, **found})
 
-    def _called(self, called: ast.expr, given: list[Any], node: ast.Call, local: Mapping[str, Any]) -> Any:
-        name = ast.unparse(called)
-        if name in ("glob", "glob.glob", "glob.iglob"):
-            return sorted(
-                os.path.join(self.directory, one)
-                for one in glob.glob(given[0], root_dir=self.directory, recursive=True)
-            )
-        if name in ("os.getcwd", "Path.cwd"):
-            return str(self.directory)
-        if not node.keywords and (function := _FUNCTIONS.get(".".join(name.split(".")[-2:]))):
-            return function(*given)
-        if isinstance(called, ast.Attribute) and not node.keywords:
-            owner = self.value(called.value, local)
-            if called.attr in ("glob", "rglob") and isinstance(owner, PurePath):
-                return sorted(getattr(self.directory / owner, called.attr)(*given))
-            if called.attr in _METHODS and isinstance(owner, str | PurePath | list):
-                return owner if called.attr in ("resolve", "absolute") else getattr(owner, called.attr)(*given)
-        raise LookupError(name)
+    def _variable(self, name: str) -> Any:
+        if name in self.open:
+            raise LookupError(name)
+        first, *others = self.steps.pop(name)  # what names itself is not known
+        try:
+            total = self.value(first)
+            for step in others:
+                total = total + self.value(step)
+            return total
+        finally:
+            self.steps[name] = [first, *others]
 
 
 def _step(node: ast.AST) -> tuple[str, ast.expr | None, bool]:
@@ -254,7 +247,7 @@ class _Call:
 
     def _literal(self, key: str, node: ast.expr) -> Any:
         try:
-            return self.fold.value(node, {})
+            return self.fold.value(node)
         except Exception:  # whatever an expression raises that needs more than its text
             raise DefinitionError(
                 f"{shown(str(self.path))} line {node.lineno}: {key}={shown(ast.unparse(node))} is no literal, and setup.py "

@@ -12,7 +12,8 @@ from ..base.device import Device
 from ..model.registry import Argument, Kernel, Op
 from ..model.shapes import Dim, Formula, Shape
 from .custom_classes import NAMESPACE
-from .signature import CPP_DTYPES, TENSOR, Interface, backward_arguments, cpp_type
+from .signature import Interface, backward_arguments, cpp_type
+from .types import CPP_DTYPES, PLAIN, TENSOR, item_of
 
 
 def generate_binding(
@@ -268,16 +269,6 @@ template <class T> StableIValue bits_(T number) {
   return value;
 }
 """
-#: By type: the function that takes a value from the stack.
-_TAKES = {
-    "Tensor": "take_",
-    "float": "number_<double>",
-    "int": "number_<int64_t>",
-    "bool": "number_<bool>",
-    "str": "text_",
-}
-#: The C++ types of results that are no tensors.
-_RESULTS = {"float": "double", "int": "int64_t", "bool": "bool"}
 
 
 def _library_binding(
@@ -396,7 +387,7 @@ def _memory(kernel: Kernel, optional: bool, capacity: int) -> str:
 def _conversions(kernel: Kernel, op: Op, interface: Interface, arguments: Sequence[Argument]) -> str:
     """Return the functions that turn the dispatcher's values into C++ ones and back, those that are used."""
     types = {argument.type for argument in arguments}
-    items = {type_.removesuffix("?").removesuffix("[]") for type_ in types}
+    items = set(map(item_of, types))
     parts = [_CONVERT[kernel.api]]
     fresh = any(output.is_tensor and not output.alias for output in op.signature.outputs)
     if interface.has_backward or (fresh and not interface.through_aten):
@@ -413,13 +404,14 @@ def _unpack(arguments: Sequence[Argument], packed: Sequence[str] = ()) -> str:
     """Take the arguments from the stack; those in `packed` are made contiguous if they are not."""
     lines = []
     for index, argument in enumerate(arguments):
-        item, value = argument.type.removesuffix("?").removesuffix("[]"), f"stack_[{index}]"
+        item, value = item_of(argument.type), f"stack_[{index}]"
+        take = {"Tensor": "take_", "str": "text_"}.get(item) or f"number_<{PLAIN[item]}>"
         if item == "ScalarType":
             value = f"static_cast<at::ScalarType>(number_<int32_t>({value}))"
         elif item == argument.type:
-            value = f"{_TAKES[item]}({value})"
+            value = f"{take}({value})"
         else:
-            value = f"{'optional_' if argument.type.endswith('?') else 'list_'}({value}, {_TAKES[item]})"
+            value = f"{'optional_' if argument.type.endswith('?') else 'list_'}({value}, {take})"
         lines.append(f"  auto {argument.name} = {f'dense_({value})' if argument.name in packed else value};")
     return "\n".join(lines)
 
@@ -449,7 +441,7 @@ def _box(
     for index, result in enumerate(every):
         value = f"out_[{index}]" if listed else "out_" if len(every) == 1 else f"std::get<{index}>(out_)"
         if not result.is_tensor:
-            value = f"bits_<{_RESULTS[result.type]}>({value})"
+            value = f"bits_<{PLAIN[result.type]}>({value})"
         elif result.alias or not raw:
             value = f"give_(std::move({value}))"
         else:

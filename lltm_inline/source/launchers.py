@@ -30,17 +30,12 @@ from ..cpp.functions import Function, at_file_scope
 from ..cpp.masks import mask
 from ..errors import TemplateError
 from ..model.registry import Kernel, Op
+from .types import C_TYPES, CPP_DTYPES
 
-#: Types of C++ by dtype of the op: those for which a template is instantiated.
-_TEMPLATE_TYPES = {"float32": "float", "float64": "double"}
+#: The dtypes of an op for which a template is instantiated.
+_OF_TEMPLATES = ("float32", "float64")
 #: How ATen calls the types of pointers.
-SCALAR_TYPES = {
-    "float": "at::kFloat",
-    "double": "at::kDouble",
-    "int64_t": "at::kLong",
-    "int": "at::kInt",
-    "bool": "at::kBool",
-}
+SCALAR_TYPES = {type_: f"at::k{CPP_DTYPES[dtype]}" for dtype, type_ in C_TYPES.items()}
 _STREAM = "cudaStream_t"
 #: Makes an error of what is wrong with a launch function.
 _Fail = Callable[[str], TemplateError]
@@ -93,7 +88,7 @@ def find_launchers(kernel: Kernel, op: Op, text: str) -> tuple[Launcher, ...]:
         if function.returns != "void":
             raise fail(f"returns '{function.returns}', want void")
         template = _template_parameter(function.template, fail)
-        if template and (wrong := [dtype for dtype in op.dtypes if dtype not in _TEMPLATE_TYPES]):
+        if template and (wrong := [dtype for dtype in op.dtypes if dtype not in _OF_TEMPLATES]):
             only = "only float32 and float64 can be instantiated"
             raise fail(f"is a template, and op {op.name!r} has dtype {wrong[0]}: {only}")
         parameters = tuple(_parameter(one, template, fail) for one in function.parameters[:-1])
@@ -149,7 +144,7 @@ def _parameter(one: cpp.Parameter, template: str, fail: _Fail) -> Parameter:
 
 def types_of(launcher: Launcher, op: Op) -> list[str]:
     """List the types for which a launch function is instantiated; one without a name where it is no template."""
-    return [_TEMPLATE_TYPES[dtype] for dtype in op.dtypes] if launcher.template else [""]
+    return [C_TYPES[dtype] for dtype in op.dtypes] if launcher.template else [""]
 
 
 _INSTANCES = """\
@@ -298,7 +293,7 @@ def _dispatch(launcher: Launcher, op: Op) -> str:
     lines = [f"  const auto dtype_ = launch_.dtype({{{typed}}});\n"]
     types = types_of(launcher, op)
     lines += [f"  if (dtype_ == {SCALAR_TYPES[type_]}) return {_call(launcher, type_)}\n" for type_ in types]
-    want = " or ".join(c for c in ({"float": "Float", "double": "Double"}[type_] for type_ in types))
+    want = " or ".join(CPP_DTYPES[dtype] for dtype in op.dtypes)
     lines.append(f'  launch_.fail(c10::toString(dtype_), " tensors, want {want}");\n')
     return "".join(lines)
 

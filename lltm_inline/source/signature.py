@@ -16,7 +16,7 @@ from ..cpp.masks import mask, taken
 from ..model.op import LIST, RESULTS
 from ..model.registry import Argument, Kernel, Op
 from .custom_classes import shared_names
-from .types import NARROW, WIDE, read_type
+from .types import NARROW, PLAIN, TENSOR, WIDE, item_of, read_type, spelled
 
 _LINE = re.compile(r'^#line (\d+) "([^"]*)"$', re.MULTILINE)
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);|\btypedef\b([^;]+?)\b(\w+)\s*;")
@@ -30,39 +30,6 @@ _CONTAINER = re.compile(
 )
 #: The numbers of C++ that an op's are handed to; what is optional or in a list is not narrowed.
 _TAKEN = {"float": ("double",), "int": (*WIDE, *NARROW), "int?": WIDE, "int[]": WIDE}
-#: How the playground spells the types of an op that are no tensors.
-_SPELLED = {
-    "float": "double",
-    "int": "int64_t",
-    "bool": "bool",
-    "str": "const std::string&",
-    "float?": "std::optional<double>",
-    "int?": "std::optional<int64_t>",
-    "bool?": "std::optional<bool>",
-    "str?": "const std::optional<std::string>&",
-    "int[]": "const std::vector<int64_t>&",
-    "float[]": "const std::vector<double>&",
-    "ScalarType": "at::ScalarType",
-}
-#: How each API spells a tensor.
-TENSOR = {"aten": "at::Tensor", "stable": "torch::stable::Tensor"}
-
-#: How C++ and its messages spell dtypes.
-CPP_DTYPES = {
-    "float32": "Float",
-    "float64": "Double",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "int64": "Long",
-    "int32": "Int",
-    "int16": "Short",
-    "int8": "Char",
-    "uint8": "Byte",
-    "bool": "Bool",
-    "complex32": "ComplexHalf",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-}
 
 
 @dataclass(frozen=True)
@@ -159,11 +126,7 @@ def _missing(kernel: Kernel, text: str, masked: str, name: str, declaration: str
 
 def cpp_type(argument: Argument, api: str) -> str:
     """Return the C++ type in which `forward` takes an argument."""
-    tensor = TENSOR[api]
-    if argument.alias and argument.is_tensor:
-        return f"{tensor}&"
-    tensors = {"Tensor": tensor, "Tensor?": f"std::optional<{tensor}>", LIST: f"std::vector<{tensor}>"}
-    return f"const {tensors[argument.type]}&" if argument.type in tensors else _SPELLED[argument.type]
+    return f"{TENSOR[api]}&" if argument.alias and argument.is_tensor else spelled(argument.type, api)
 
 
 def cpp_declaration(kernel: Kernel, op: Op, extras: int = 0) -> str:
@@ -201,7 +164,7 @@ def skeleton(op: Op, name: str) -> Kernel:
 
 def returned_type(outputs: Sequence[Argument], api: str) -> str:
     """Return the C++ type of an op's results: one is bare, and none is void."""
-    types = [TENSOR[api] if output.is_tensor else _SPELLED[output.type] for output in outputs]
+    types = [TENSOR[api] if output.is_tensor else PLAIN[output.type] for output in outputs]
     return types[0] if len(types) == 1 else f"std::tuple<{', '.join(types)}>" if types else "void"
 
 
@@ -360,7 +323,7 @@ class _Examination:
     def _is(self, spelled: str, kind: str) -> bool:
         """Tell whether a type of C++ takes all that a type of the op may be."""
         type_, tensors = read_type(spelled), {TENSOR[self.kernel.api], "Tensor"}
-        taken = tensors if kind.startswith("Tensor") else _TAKEN.get(kind) or _TAKEN.get(kind.rstrip("?[]"))
+        taken = tensors if kind.startswith("Tensor") else _TAKEN.get(kind) or _TAKEN.get(item_of(kind))
         return type_.kind == kind and (taken is None or type_.of in taken)
 
     def _meant(self, type_: str) -> str:

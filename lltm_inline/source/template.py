@@ -32,7 +32,8 @@ from ..model.registry import BINDINGS, Kernel, Op
 from .binding import generate_binding
 from .custom_classes import NAMESPACE
 from .launchers import find_launchers, has_launch_functions, host_text, instances_text
-from .signature import TENSOR, Interface, examine
+from .signature import Interface, examine
+from .types import TENSOR
 
 # Without OpenMP (clang's would bring a second pool of threads, which spin against torch's and make a kernel ten times
 # slower) `at::parallel_for` would be serial: let it run on torch's own threads.
