@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import Template
 
+from .. import native
 from ..base.device import DEVICES
 from ..cpp.functions import Function, find_function
 from ..cpp.masks import directives, headers, mask, unquoted
@@ -35,22 +36,8 @@ from .launchers import find_launchers, has_launch_functions, host_text, instance
 from .signature import Interface, examine
 from .types import TENSOR
 
-# Without OpenMP (clang's would bring a second pool of threads, which spin against torch's and make a kernel ten times
-# slower) `at::parallel_for` would be serial: let it run on torch's own threads.
-PARALLEL = """\
-#if !defined(_OPENMP) && !defined(INTRA_OP_PARALLEL)
-#define INTRA_OP_PARALLEL
-#include <c10/util/Exception.h>
-#include <torch/csrc/stable/c/shim.h>
-namespace at::internal {
-template <class F> void invoke_parallel(int64_t begin, int64_t end, int64_t grain_size, const F& f) {
-  const auto call = [](int64_t first, int64_t last, void* g) { (*static_cast<const F*>(g))(first, last); };
-  const bool failed = torch_parallel_for(begin, end, grain_size, call, const_cast<F*>(&f));
-  TORCH_CHECK(!failed, "an exception was thrown in at::parallel_for");
-}
-}  // namespace at::internal
-#endif
-"""
+_PARTS = native.parts("prelude.cpp", __package__)
+PARALLEL, _LIBRARY_NAME = _PARTS["parallel"], _PARTS["library name"]
 
 
 def _includes(*headers: str) -> str:
@@ -349,7 +336,7 @@ def _cuda_cpu_body(kernel: Kernel, op: Op) -> _Body:
         host = _define_behind_headers(kernel, rewrite(text, kernel.label, "cuda"), kernel.name)
         return _Body(host, examine(kernel, op, text), {kernel.name: kernel.cuda})
     body = _torch_free_body(kernel, op, lambda cuda: rewrite(cuda, kernel.label, "cuda"))
-    named = f"{_name(kernel)}\n{_LIBRARY_NAME}"
+    named = f"{_name(kernel)}\n{_PARTS['library name']}"
     return replace(
         body,
         host=f'extern "C" const char* library_name_();\n{on_cpu(body.host)}',
@@ -357,13 +344,6 @@ def _cuda_cpu_body(kernel: Kernel, op: Op) -> _Body:
         library="library_name_()",
     )
 
-
-#: Where only the CUDA text is edited, the C++ file stays as it is: the name of the library is not in it.
-_LIBRARY_NAME = f"""\
-#define LIBRARY_NAME_2_(name) #name
-#define LIBRARY_NAME_(name) LIBRARY_NAME_2_(name)
-extern "C" const char* library_name_() {{ return LIBRARY_NAME_({NAMESPACE}); }}
-"""
 
 #: How the text of each device is made.
 _BODIES = {"cpu": _cpu_body, "cuda": _cuda_body, "cuda-cpu": _cuda_cpu_body}
