@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 
 from ..base.arguments import plural
 from ..cpp.functions import Function, find_function, squeezed
@@ -129,11 +130,10 @@ def cpp_type(argument: Argument, api: str) -> str:
     return f"{TENSOR[api]}&" if argument.alias and argument.is_tensor else spelled(argument.type, api)
 
 
-def cpp_declaration(kernel: Kernel, op: Op, extras: int = 0) -> str:
+def cpp_declaration(kernel: Kernel, op: Op) -> str:
     """Spell out the `forward` that the op asks for."""
-    outputs = [*op.signature.outputs, *(Argument("", "Tensor") for _ in range(extras))]
     parameters = ", ".join(f"{cpp_type(a, kernel.api)} {a.name}" for a in op.signature.inputs)
-    return f"{returned_type(outputs, kernel.api)} {kernel.functions[0]}({parameters})"
+    return f"{returned_type(op.signature.outputs, kernel.api)} {kernel.functions[0]}({parameters})"
 
 
 def skeleton(op: Op, name: str) -> Kernel:
@@ -200,43 +200,33 @@ class _Examination:
         self._order(inputs)
         for number, (argument, type_) in enumerate(zip(inputs, self.function.types, strict=True), 1):
             self._type(f"argument {number} of '{self.called}'", argument, type_)
-        tensors = [output.is_tensor for output in outputs]
-        if all(tensors) and outputs and self._is_list:
+        kinds = ["Tensor" if output.is_tensor else output.type for output in outputs]
+        all_tensors, behind = {*kinds} <= {"Tensor"}, "then whatever extra tensors 'backward' needs"
+        if all_tensors and outputs and self._is_list:
             self.lists.append("forward")
             handed = len(outputs) + len(self.kernel.saves) + 1  # to backward, but for the extra tensors
             return max(len(backward.types) - handed, 0) if backward is not None else 0
-        returned = self._returned
-        if (
-            returned is None
-            or (outputs and not returned)
-            or any(
-                not self._is(type_, "Tensor" if output.is_tensor else output.type)
-                for output, type_ in zip(outputs, returned, strict=False)
-            )
-            or any(not self._is(type_, "Tensor") for type_ in returned[len(outputs) :])
-        ):
+        returned = self._returned or []
+        fits = (returned or not outputs) and all(map(self._is, returned, chain(kinds, repeat("Tensor"))))
+        if self._returned is None or not fits:
             longer = ", or a longer tuple" if outputs else ""
+            cure = self._cure(max(len(outputs), 2)) if all_tensors else ""
             self.problem(
                 f"'{self.called}' returns '{self._named}', want {returned_type(outputs, self.kernel.api)}{longer}",
-                f"Return {names}, then whatever extra tensors 'backward' needs"
-                f"{self._cure(max(len(outputs), 2)) if all(tensors) else ''}.",
+                f"Return {names}, {behind}{cure}.",
             )
             return 0
-        if len(returned) < len(outputs):
+        more, is_last = len(returned) - len(outputs), not self.op.gradients
+        if more < 0 or (outputs and more > 0 and is_last):
+            values = plural(len(returned), "tensor" if all_tensors else "value")
             self.problem(
-                f"'{self.called}' returns {plural(len(returned), 'tensor' if all(tensors) else 'value')}, op '{self.op.name}' has "
-                f"{len(outputs)} outputs: {names}",
-                "Return the outputs first, then whatever extra tensors 'backward' needs.",
+                f"'{self.called}' returns {values}, op '{self.op.name}' has {plural(len(outputs), 'output')}: {names}",
+                f"Return the outputs first, {behind}."
+                if more < 0
+                else "Return these alone: the op has no gradients, so nobody takes more.",
             )
-        if self.op.gradients:
-            return max(len(returned) - len(outputs), 0)
-        if outputs and len(returned) > len(outputs):
-            self.problem(
-                f"'{self.called}' returns {plural(len(returned), 'value')}, op '{self.op.name}' has {plural(len(outputs), 'output')}: "
-                f"{names}",
-                "Return these alone: the op has no gradients, so nobody takes more.",
-            )
-        return 0  # what a function returns of an op without outputs, as often the changed input, is dropped
+        # What a function returns of an op without outputs, as often the changed input, is dropped.
+        return 0 if is_last else max(more, 0)
 
     @property
     def narrow(self) -> tuple[str, ...]:

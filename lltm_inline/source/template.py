@@ -38,42 +38,12 @@ from .types import TENSOR
 
 _PARTS = native.parts("prelude.cpp", __package__)
 PARALLEL, _LIBRARY_NAME = _PARTS["parallel"], _PARTS["library name"]
-
-
-def _includes(*headers: str) -> str:
-    return "".join(f"#include <{header}>\n" for header in headers)
-
-
-_C_INTERFACE = "torch/csrc/inductor/aoti_torch/c/shim.h"
-
-#: What a text starts with, by kind; exactly this is in its precompiled header. It stands in the rendered text too, so that a
-#: text means the same with that header and without. The less a header holds, the faster g++ is with it: `light` is for texts
-#: that name the few ATen headers they need.
+#: What a text starts with, by kind: `prelude.cpp` says why.
 PRELUDE = {
-    "light": PARALLEL
-    + _includes(
-        "ATen/core/Tensor.h", "ATen/Dispatch.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE, "array", "tuple"
-    ),
-    "aten": PARALLEL
-    + _includes("ATen/ATen.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE, "array", "tuple"),
-    "library": PARALLEL
-    + _includes("ATen/ATen.h", "ATen/Parallel.h", "torch/library.h", _C_INTERFACE, "array", "tuple"),
-    # What people write `#include <torch/extension.h>` for: a third of its time to compile. Without torch/autograd.h: g++ would
-    # instantiate the templates of that again in each text (1.6 of 3.7 s), and few texts define a gradient in C++.
-    "types": PARALLEL
-    + _includes("torch/types.h", "torch/utils.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE)
-    + _includes("algorithm", "array", "cmath", "iostream", "limits", "map", "numeric", "random", "string", "tuple")
-    + _includes("unordered_map", "vector"),
-    "extension": _includes("torch/extension.h", _C_INTERFACE, "array", "tuple"),
-    # A module of Python's own that is bound by pybind11, without the rest of torch/extension.h.
-    "python": "",
-    "stable": _includes(
-        "torch/csrc/stable/ops.h", "torch/csrc/stable/tensor.h", _C_INTERFACE, "array", "cmath", "string", "tuple"
-    ),
+    name: PARALLEL * ("ATen/Parallel.h" in _PARTS[name]) + _PARTS[name]
+    for name in ("light", "aten", "library", "types", "extension", "stable")
 }
-
-PRELUDE["python"] = PRELUDE["types"] + _includes("torch/csrc/utils/pybind.h")
-
+PRELUDE["python"] = PRELUDE["types"] + _PARTS["python"]
 #: Behind the name of a prelude: CUDA's names on the CPU stand behind its headers.
 _ON_CPU = " cuda-cpu"
 #: The kinds for which torch's headers are light, see `compiling/light.py`; and what stands behind the name of one for which they are
@@ -82,9 +52,7 @@ LIGHT = tuple(f"{name}{where}" for where in ("", _ON_CPU) for name in ("light", 
 WHOLE, NAMED = " whole", " named"
 #: Of the CUDA file of a torch-free text: CUDA's names alone.
 CUDA_PRELUDE = "torch-free cuda-cpu"
-_DEVICE_GUARD = _includes("ATen/DeviceGuard.h")
-#: What each header of ATen/ops includes.
-_OF_OPS = _includes("ATen/Context.h", "ATen/TensorUtils.h", "ATen/TracerMode.h")
+_DEVICE_GUARD = "#include <ATen/DeviceGuard.h>\n"
 
 
 def prelude_text(prelude: str, apart: bool = False) -> str:
@@ -102,7 +70,7 @@ def prelude_text(prelude: str, apart: bool = False) -> str:
         return cuda_names(tensors=False)
     prelude = prelude.removesuffix(WHOLE)
     first = PRELUDE[prelude.removesuffix(_ON_CPU)]
-    return first + _DEVICE_GUARD + _OF_OPS + cuda_names(apart=apart) if prelude.endswith(_ON_CPU) else first
+    return first + _PARTS["cuda-cpu"] + cuda_names(apart=apart) if prelude.endswith(_ON_CPU) else first
 
 
 def runtime_text(prelude: str) -> str:
@@ -369,7 +337,7 @@ def _cuda_file(kernel: Kernel, needed: tuple[str, ...], *texts: str) -> str:
     first = f"// Kernel {kernel.name}, the CUDA file, rendered by lltm_inline: complete, compile it as it is."
     if headers(texts[0]) & {"torch/types.h", "torch/extension.h"}:  # load_inline puts it before every text
         needed = (*needed, "torch/types.h")
-    lines = [first, _includes(*needed).rstrip("\n"), *(text.rstrip("\n") for text in texts), ""]
+    lines = [first, *(f"#include <{header}>" for header in needed), *(text.rstrip("\n") for text in texts), ""]
     return "\n".join(lines)
 
 
