@@ -55,6 +55,11 @@ class Called:
         """Its name where it is called."""
         return self.space + self.name
 
+    @property
+    def call(self) -> str:
+        """The same in brackets, which is looked up where it stands only: of a tensor's own namespace `at::square` would come along."""
+        return self.called if self.space else f"({self.name})"
+
     def value(self, index: int, kind: str = "Tensor") -> str:
         """Spell one of the returned tensors, where `returned` holds what the function gives; as a number, how many a vector holds."""
         if self.filled:
