@@ -621,11 +621,10 @@ class _Pair:
             reference = replace(reference, kept=kept)
             outputs = [name for place, name in enumerate(outputs) if place not in kept]
             known = replace(known, reference=Reference(known.reference, kept=kept), first=known.first.less(kept))
-        returned = []
-        for place, output in enumerate(outputs):
-            result = known.first.results[place] if known.first else None
-            itself = known.first.returned[place] if known.first else None
-            one = Argument(output, "int" if outputs == [COUNT] else _kind(result, self.found.returns))
+        returned, nothing = list[str](), (None,) * len(outputs)
+        results, places = (known.first.results, known.first.returned) if known.first else (nothing, nothing)
+        for place, (output, result, itself) in enumerate(zip(outputs, results, places, strict=True)):
+            one = Argument(output, "int" if output == COUNT else _kind(result, self.found.returns))
             if one.is_tensor:
                 shapes[output] = known.shape_of(place) if known.first else "?"
                 one = replace(one, dtype=_dtype(result, main), alias="" if itself is None else changed.get(itself, ""))
@@ -641,11 +640,7 @@ class _Pair:
             corners=False,
             doc="Made of a snippet for load_inline.",
         )
-        own = {letter: known.chance.get(extent, extent) for letter, extent in known.sizes.items()}
-        small = dict(zip(known.sizes, known.small(_MOST_ELEMENTS), strict=False))
-        # In the order of the op's letters: 2S names S later than S does.
-        own_size, check_size = (tuple(sizes[one] for one in op.letters if sizes) for sizes in (own, small))
-        return replace(op, benchmark_sizes=(own_size,) if tensors(known.values) else (), check_size=check_size)
+        return _sized(op, known)
 
     def _guessed(self, op: Op) -> Iterator[str]:
         """Say which letters, dtypes and gradient were taken from where."""
@@ -837,6 +832,15 @@ class _Pair:
         own = {of_gradient(name, [argument.own for argument in real]) for name in names}
         said = tuple(argument.name for argument in real if own & {argument.own, argument.name})
         return said if len(said) == len(names) else tuple(argument.name for argument in real[: len(names)])
+
+
+def _sized(op: Op, known: Example) -> Op:
+    """Give an op the sizes of its example: to be timed at, and scaled down, to be checked at."""
+    own = {letter: known.chance.get(extent, extent) for letter, extent in known.sizes.items()}
+    small = dict(zip(known.sizes, known.small(_MOST_ELEMENTS), strict=False))
+    # In the order of the op's letters: 2S names S later than S does.
+    own_size, check_size = (tuple(sizes[one] for one in op.letters if sizes) for sizes in (own, small))
+    return replace(op, benchmark_sizes=(own_size,) if tensors(known.values) else (), check_size=check_size)
 
 
 def _wants_dense(code: str, values: Sequence[Any]) -> bool:
