@@ -30,7 +30,7 @@ from ..model.kernel import Kernel
 from ..model.registry import Argument, Op
 from ..source.signature import cpp_type, returned_type, tuple_of
 from ..source.types import NARROW, read_type
-from .matching import Match, bound_of, is_tensor, match_functions, unqualified
+from .matching import Match, bound_of, is_tensor, unqualified
 from .reading import find_modules
 from .setup_py import Extension
 
@@ -85,7 +85,7 @@ def kernel_of(
     on_gpu = paths[0].suffix in _CUDA
     return calling(
         op,
-        match_functions(op, bound, code, space),
+        Match(op, bound, code, space),
         own,
         variant or _variant_of(extension),
         cuda=on_gpu,

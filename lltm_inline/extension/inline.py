@@ -45,7 +45,7 @@ from .example import (
     sizes_of,
     words,
 )
-from .matching import FILLED, is_tensor, match_functions, of_gradient, unqualified
+from .matching import FILLED, Match, is_tensor, of_gradient, unqualified
 from .reading import Unclear, body_of, find_modules, result_of, used_by, whole_body, without_modules
 from .trial import COUNT, COUNTS, Trial, seen
 
@@ -573,7 +573,7 @@ class _Pair:
         bound = {"forward": self.names["forward"]} if op.signature.outputs == COUNTS else self.names
         return calling(
             op,
-            match_functions(op, bound, self.whole, self.space, counted=True),
+            Match(op, bound, self.whole, self.space, counted=True),
             f"{self.text.rstrip()}\n\n{_IMPLICIT}",
             "inline",
             cuda=self.kind == "cuda",
