@@ -597,8 +597,8 @@ class _Pair:
         values = (None,) * len(self.arguments) if self.values is None else self.values
         given = self.given if is_called else None
         reference = Reference(given, missing * bool(lacks), self._places(values) if void and given is not None else ())
-        names = [argument.name for argument in self.arguments]
-        known = explore(names, values, self.said, None if given is None else reference, self.maker)
+        named = {argument.name: value for argument, value in zip(self.arguments, values, strict=True)}
+        known = explore(named, self.said, None if given is None else reference, self.maker)
         differentiable = self._differentiable(known, bool(self._changed(known, void)))
         if trial is not None:
             known = replace(known, reference=trial[0], first=trial[1])
@@ -779,7 +779,7 @@ class _Pair:
             raise DefinitionError(
                 f"the reference returns {plural(count, 'value')}, the function {plural(max(len(returned), 1), 'value')}"
             )
-        used = list(known.names)
+        used = list(known.given)
         names: list[str] = []
         for place in range(count):
             own = returned[place] if place < len(returned) else ""
@@ -822,7 +822,7 @@ class _Pair:
             if not (plain and real and _has_graph(known)):
                 return False
             # Labels have none that anybody wants: two formulas that agree at 0 and 1 need not be equally steep there.
-            labels = {name for name, value in zip(known.names, known.values, strict=True) if is_label(value)}
+            labels = {name for name, value in known.given.items() if is_label(value)}
             wanted = tuple(argument.name for argument in real if argument.name not in labels)
             return wanted if labels and wanted else True
         try:
