@@ -98,13 +98,12 @@ _EMPTY = re.compile(r"(?:at|torch)\s*::\s*empty(?:_like|_strided)?\s*")
 _TENSOR = re.compile(r"(?:const )?(?:(?:at|torch)\s*::\s*)?Tensor ?(?:const ?)?&?")
 
 
-def rewrite(text: str, label: str, name: str, needs_kernel: bool = True) -> str:
+def rewrite(text: str, label: str, needs_kernel: bool = True) -> str:
     """Make C++ of a CUDA text.
 
     Args:
         text: the text, its slots filled in.
         label: of the kernel, for messages.
-        name: of the text there, `"cuda"`.
         needs_kernel: whether a text without one is refused.
 
     Returns:
@@ -115,10 +114,10 @@ def rewrite(text: str, label: str, name: str, needs_kernel: bool = True) -> str:
 
     Example:
         >>> text = "__global__ void k(int* x) { *x = 1; } void f(int* x) { k<<<1, 32>>>(x); }"
-        >>> print(rewrite(text, "axpy/mine", "cuda")[55:].partition("\\n")[0])
+        >>> print(rewrite(text, "axpy/mine")[55:].partition("\\n")[0])
         ::cuda_cpu::Launch("k", __FILE__, __LINE__, 1, 32).run([&](auto&... cuda_cpu_) CUDA_CPU_PLAIN { k(cuda_cpu_...); }, x); }
     """
-    source = _Text(text, label, name)
+    source = _Text(text, label)
     _refuse(source, needs_kernel)
     finders = (_includes, _launches, _shared, _variables, _in_kernels, _subscripts, *_FOR_TENSORS)
     return _edited(text, [edit for find in finders for edit in find(source)])
@@ -131,7 +130,7 @@ def on_cpu(text: str) -> str:
         >>> on_cpu("TORCH_CHECK(x.is_cuda());")
         'TORCH_CHECK(x.is_cpu());'
     """
-    source = _Text(text, "", "")
+    source = _Text(text, "")
     return _edited(text, [edit for find in _FOR_TENSORS for edit in find(source)])
 
 
@@ -149,8 +148,8 @@ def _edited(text: str, edits: list[_Edit]) -> str:
 class _Text:
     """A text with its mask, and how to refuse a place in it."""
 
-    def __init__(self, text: str, label: str, name: str) -> None:
-        self.text, self.code, self.start = text, unquoted(text), f"kernel {label!r}, {name} line "
+    def __init__(self, text: str, label: str) -> None:
+        self.text, self.code, self.start = text, unquoted(text), f"kernel {label!r}, cuda line "
 
     def line(self, offset: int) -> int:
         """Number the line of a place as the directives `#line` before it do."""

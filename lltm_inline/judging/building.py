@@ -126,7 +126,7 @@ def _job(label: str, snippet: Snippet, given: Mapping[str, Any], device: str) ->
         defined = " ".join(f'm.def("{name}", &{what});' for name, what in snippet.bound(given["functions"]).items())
         binding = [f"{module}(TORCH_EXTENSION_NAME, m) {{ {defined} }}"]
     if watched:
-        text = cuda_cpu.rewrite(text, label, "cuda", needs_kernel=False).replace("PYBIND11_MODULE", module)
+        text = cuda_cpu.rewrite(text, label, needs_kernel=False).replace("PYBIND11_MODULE", module)
     text = lighter(text, binds=True)
     whole_torch = any(f"torch/{header}.h" in text for header in ("extension", "all", "torch"))
     prelude = ("extension" if whole_torch else "python") + " cuda-cpu" * watched

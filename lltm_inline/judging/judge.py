@@ -69,8 +69,7 @@ def judge(
     findings: list[Finding] = []
     told: dict[str, Any] = {"findings": findings, "tried": [], "not_tried": [], "notes": []}
     built: dict[str, tuple[str, str]] = {}
-    form = Form("", str(given))
-    found: dict[str, Any] = {}
+    form, found = Form("", str(given)), dict[str, Any]()
     device = "cuda" if torch.cuda.is_available() else "cuda-cpu"
 
     def on_event(event: Event) -> None:
@@ -84,27 +83,31 @@ def judge(
     try:
         form = read_form(Path(given), reference, tuple(inputs))
         with showing(f"judging {given}", progress) as show:
-            recorder = build_helper("recorder", progress=False)
             if device == "cuda-cpu":  # started here, as what the worker starts ends with it
                 header.header_flags(toolchain_for(device), ON_CPU)
-            how: Any = {"limits": limits, "recorder": recorder, "on_event": on_event}
+            how: Any = {"limits": limits, "recorder": build_helper("recorder", progress=False), "on_event": on_event}
             found = worker.run(judge_here, form, device, **how, fresh=True).value
     except Died as died:
         findings.append(_crashed(died, form, built, limits))
-    except SyntaxError as error:
-        file = os.path.basename(error.filename or form.solution)
-        findings.append(Finding("does not build", f"no Python: {error.msg}", file, error.lineno or 0))
-    except InputError as error:
-        findings.append(Finding("refused", str(error)))
-    except (LltmInlineError, OSError) as error:
-        fault = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        findings.append(Finding("our fault", fault))
+    except (SyntaxError, LltmInlineError, OSError) as error:
+        findings.append(_ended(error, form))
     finally:
         if form.name:
             worker.renew()  # nothing that a file has changed in its process is there for the next one
     found |= {what: tuple(dict.fromkeys(told[what])) for what in ("tried", "not_tried", "notes")}
     seconds = time.perf_counter() - began if form.name else 0.0
     return Verdict(str(given), form.name, word_of(findings), tuple(findings), **found, seconds=seconds)
+
+
+def _ended(error: Exception, form: Form) -> Finding:
+    """Tell what an error means that came before the file ran."""
+    if isinstance(error, SyntaxError):
+        file = os.path.basename(error.filename or form.solution)
+        return Finding("does not build", f"no Python: {error.msg}", file, error.lineno or 0)
+    said = (
+        str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+    )
+    return Finding("refused" if isinstance(error, InputError) else "our fault", said)
 
 
 def _crashed(died: Died, form: Form, built: dict[str, tuple[str, str]], limits: Limits) -> Finding:

@@ -319,12 +319,10 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, 
     torch.compile looks into what differentiates through ATen: extents may be symbols there, and are compared as such.
     """
     tensors = [argument for argument in op.signature.inputs if argument.name in op.shapes]
-    first = op.first.told
-    stable = kernel.api == "stable"
+    first, tensor, stable = op.first.told, TENSOR[kernel.api], kernel.api == "stable"
     symbolic = interface.through_aten and not stable and kernel.binding != "pybind11"
     size = "sym_size" if symbolic else "size"
     number = "c10::SymInt({}).guard_int(__FILE__, __LINE__)" if symbolic else "{}"
-    tensor = TENSOR[kernel.api]
     scalar = "torch::headeronly::ScalarType" if stable else "at::ScalarType"
     ranks, shapes = [], list[str]()
     checks = input_checks(op)
@@ -352,23 +350,21 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, 
     sources = {letter: f"{check.told}.{size}({axis})" for check in checks for letter, axis in check.tells.items()}
     letters = ", ".join(f"size_{letter} = {sources[letter]}" for letter in op.letters if letter in sources)
     dtypes = [op.first.dtype] if op.first.dtype else op.dtypes
-    dtype_name = "torch::headeronly::toString" if stable else "c10::toString"
-    words = {"tensor": tensor, "first": first, "scalar": scalar, "dtype_name": dtype_name, "size": size}
+    words = {"tensor": tensor, "first": first, "scalar": scalar, "size": size}
+    words["dtype_name"] = "torch::headeronly::toString" if stable else "c10::toString"
     lists = [argument.name for argument in op.required if argument.is_list]
     return _part(
         "checks",
+        **words,
         kernel=who or kernel.name,
-        tensor=tensor,
         # STD_TORCH_CHECK would put our file and line in front of the message.
         fail="throw std::runtime_error(message)" if stable else "TORCH_CHECK(false, message)",
-        first=first,
         empty="".join(
             f'  if ({name}.empty()) fail("{name}", " is empty, want one Tensor at least", "", "");\n' for name in lists
         ),
         device=device.tensors,
         device_words=device.words,
         parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in tensors),
-        dtype_name=dtype_name,
         dtype_test=" || ".join(f"dtype == {scalar}::{CPP_DTYPES[dtype]}" for dtype in dtypes),
         dtype_words=" or ".join(CPP_DTYPES[dtype] for dtype in dtypes),
         has_dtype=_part("has dtype", **words) * any("has_dtype(" in line for line in ranks),

@@ -301,9 +301,9 @@ def _cuda_cpu_body(kernel: Kernel, op: Op) -> _Body:
     """Put what is a CUDA file for nvcc into the C++ file, behind CUDA's names on the CPU."""
     if not is_torch_free(kernel):
         text = _fill(kernel, "cuda", kernel.name)
-        host = _define_behind_headers(kernel, rewrite(text, kernel.label, "cuda"), kernel.name)
+        host = _define_behind_headers(kernel, rewrite(text, kernel.label), kernel.name)
         return _Body(host, examine(kernel, op, text), {kernel.name: kernel.cuda})
-    body = _torch_free_body(kernel, op, lambda cuda: rewrite(cuda, kernel.label, "cuda"))
+    body = _torch_free_body(kernel, op, lambda cuda: rewrite(cuda, kernel.label))
     named = f"{_name(kernel)}\n{_PARTS['library name']}"
     return replace(
         body,
