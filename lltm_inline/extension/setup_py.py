@@ -76,15 +76,16 @@ def _called(call: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-#: What an expression may be made of, and what may stand behind a dot in it: what needs no more than text and names of files.
+#: What a statement may be made of, and what may stand behind a dot in it: what needs no more than text and names of files.
 _NODES = (
     *(ast.Constant, ast.Name, ast.expr_context, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Starred, ast.JoinedStr),
     *(ast.FormattedValue, ast.BinOp, ast.Add, ast.Div, ast.Mod, ast.UnaryOp, ast.USub, ast.Subscript, ast.ListComp),
-    *(ast.comprehension, ast.Attribute, ast.Call, ast.keyword),
+    *(ast.comprehension, ast.Attribute, ast.Call, ast.keyword, ast.Assign, ast.AnnAssign),
+    *(ast.AugAssign, ast.Expr),
 )
 _PATH = ("join", "dirname", "basename", "relpath", "splitext", "normpath")
 _BEHIND_A_DOT = {*_PATH, "path", "abspath", "realpath", "getcwd", "Path", "cwd", "glob", "iglob", "rglob", "parent"} | {
-    *("name", "stem", "resolve", "absolute", "as_posix", "with_suffix", "format", "replace", "copy")
+    *("name", "stem", "resolve", "absolute", "as_posix", "with_suffix", "format", "replace", "copy", "append", "extend")
 }
 
 
@@ -126,19 +127,19 @@ class _Fold:
 
     def __init__(self, path: Path, tree: ast.Module) -> None:
         self.directory, self.known = path.parent.resolve(), _known(path)
-        self.steps: dict[str, list[ast.expr]] = {}
+        self.steps: dict[str, list[ast.stmt]] = {}
         #: Names of which a condition or a loop decides.
         self.open: set[str] = set()
         self._collect(tree, sure=True)
 
     def _collect(self, node: ast.AST, sure: bool) -> None:
-        """Note what names are set to, and what is added to them, in the order of the text."""
+        """Note what sets names, and what changes these, in the order of the text."""
         for child in ast.iter_child_nodes(node):
-            name, value, adds = _step(child)
-            if name and not (sure and value is not None and bool(self.steps.get(name)) == adds):
+            name, changes = _step(child)
+            if name and isinstance(child, ast.stmt) and sure and bool(self.steps.get(name)) == changes:
+                self.steps.setdefault(name, []).append(child)
+            elif name:
                 self.open.add(name)
-            elif name and value is not None:
-                self.steps.setdefault(name, []).append(value)
             branches = isinstance(child, ast.If | ast.For | ast.While | ast.Try | ast.ExceptHandler)
             is_main = isinstance(child, ast.If) and ast.unparse(child.test) == "__name__ == '__main__'"
             self._collect(child, sure and (not branches or is_main))
@@ -149,52 +150,48 @@ class _Fold:
         Raises:
             Exception: only running the file would tell.
         """
+        return eval(ast.unparse(node), self._names_in(node))
+
+    def _names_in(self, node: ast.AST) -> dict[str, Any]:
+        """Return what the names in a piece of the text stand for, where that may be run."""
         nodes = [*ast.walk(node)]
         for one in nodes:
             if not isinstance(one, _NODES) or (isinstance(one, ast.Attribute) and one.attr not in _BEHIND_A_DOT):
                 raise LookupError(ast.unparse(one))
         names = [one for one in nodes if isinstance(one, ast.Name)]
-        variables = {one.id for one in names} & {*self.steps} - {
-            one.id for one in names if isinstance(one.ctx, ast.Store)
-        }
-        found = {name: self._variable(name) for name in variables}
-        return eval(ast.unparse(node), {"__builtins__": {}, **self.known, **found})
+        own = {one.id for one in names if isinstance(one.ctx, ast.Store)}
+        found = {name: self._variable(name) for name in {one.id for one in names} & {*self.steps} - own}
+        return {"__builtins__": {}, **self.known, **found}
 
     def _variable(self, name: str) -> Any:
         if name in self.open:
             raise LookupError(name)
-        first, *others = self.steps.pop(name)  # what names itself is not known
+        steps, value = self.steps.pop(name), None  # what names itself is not known
         try:
-            total = self.value(first)
-            for step in others:
-                total = total + self.value(step)
-            return total
+            for step in steps:
+                names = self._names_in(step) | {name: value}
+                exec(ast.unparse(step), names)
+                value = names[name]
         finally:
-            self.steps[name] = [first, *others]
+            self.steps[name] = steps
+        return value
 
 
-def _step(node: ast.AST) -> tuple[str, ast.expr | None, bool]:
-    """Tell which name a statement sets, to what, and whether it adds that; no value where it cannot be told."""
+def _step(node: ast.AST) -> tuple[str, bool | None]:
+    """Tell which name a statement sets, and whether it changes what that is; None where a loop decides."""
     match node:
-        case (
-            ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AnnAssign(target=ast.Name(id=name), value=value)
-        ):
-            return name, value, False
-        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value):
-            return name, value, True
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[one])):
-            return name, ast.List([one], ast.Load()), True
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="extend"), args=[more])):
-            return name, more, True
-        case ast.Expr(
-            value=ast.Call(
-                func=ast.Attribute(value=ast.Name(id=name), attr="insert" | "remove" | "clear" | "pop" | "update")
-            )
-        ):
-            return name, None, True
-        case ast.For(target=ast.Name(id=name)) | ast.AugAssign(target=ast.Name(id=name)):
-            return name, None, False
-    return "", None, False
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return name, False
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            node.annotation = ast.Constant(None)  # which nobody needs to know
+            return name, False
+        case ast.AugAssign(target=ast.Name(id=name)):
+            return name, True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+            return name, True
+        case ast.For(target=ast.Name(id=name)):
+            return name, None
+    return "", None
 
 
 def _is_list(value: Any, *kinds: type) -> bool:
@@ -208,25 +205,27 @@ class _Call:
         self.path, self.call, self.fold = path, call, fold
         self.what = f"{shown(str(path))} line {call.lineno}: {_called(call)}"
 
+    def require(self, holds: Any, wrong: str) -> None:
+        if not holds:
+            raise DefinitionError(f"{self.what}: {wrong}")
+
     def extension(self) -> Extension:
         given = self._given()
         name, sources = given.pop("name", None), given.pop("sources", None)
-        if not isinstance(name, str) or not name:
-            raise DefinitionError(f"{self.what}: name is {shown(name)}, want a string. Write it out, {_FROM_FILES}")
-        if not sources or not _is_list(sources, str, PurePath):
-            raise DefinitionError(
-                f"{self.what}: sources are {shown(sources)}, want a list of file names. Write it out, {_FROM_FILES}"
-            )
+        named = isinstance(name, str) and name
+        self.require(named, f"name is {shown(name)}, want a string. Write it out, {_FROM_FILES}")
+        wants = f"want a list of file names. Write it out, {_FROM_FILES}"
+        self.require(sources and _is_list(sources, str, PurePath), f"sources are {shown(sources)}, {wants}")
         includes = given.pop("include_dirs", None) or []
-        if not _is_list(includes, str, PurePath):
-            raise DefinitionError(f"{self.what}: include_dirs={shown(includes)}, want a list of directories")
+        listed = _is_list(includes, str, PurePath)
+        self.require(listed, f"include_dirs={shown(includes)}, want a list of directories")
         cxx, nvcc = self._flags(given.pop("extra_compile_args", None))
         cxx += self._macros(given.pop("define_macros", None))
-        left = [key for key, value in given.items() if key not in _IGNORED and value]
-        if left:
-            raise DefinitionError(
-                f"{self.what}: {left[0]}={shown(given[left[0]])} has no place in a kernel, which is built of its texts "
-                f"alone with torch's headers and libraries: take it out, {_FROM_FILES}"
+        for key, value in given.items():
+            self.require(
+                key in _IGNORED or not value,
+                f"{key}={shown(value)} has no place in a kernel, which is built of its texts alone with torch's headers and "
+                f"libraries: take it out, {_FROM_FILES}",
             )
         return Extension(name, tuple(map(self._below, sources)), cxx, nvcc, tuple(map(self._below, includes)))
 
@@ -236,11 +235,9 @@ class _Call:
 
     def _given(self) -> dict[str, Any]:
         """Return the arguments by name, as far as they are literals."""
-        if len(self.call.args) > len(_ORDER) or any(keyword.arg is None for keyword in self.call.keywords):
-            raise DefinitionError(
-                f"{self.what}: arguments with * or **, or more than name and sources by position. "
-                f"Write them out by name, {_FROM_FILES}"
-            )
+        plain = len(self.call.args) <= len(_ORDER) and all(keyword.arg for keyword in self.call.keywords)
+        wrong = "arguments with * or **, or more than name and sources by position. Write them out by name"
+        self.require(plain, f"{wrong}, {_FROM_FILES}")
         nodes = dict(zip(_ORDER, self.call.args, strict=False))
         nodes |= {keyword.arg: keyword.value for keyword in self.call.keywords if keyword.arg}
         return {key: self._literal(key, node) for key, node in nodes.items() if key not in _IGNORED}
@@ -257,14 +254,13 @@ class _Call:
     def _flags(self, value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the flags for C++ and for CUDA; a plain list goes to both, as torch does it."""
         lists = value if isinstance(value, dict) else {"cxx": value or [], "nvcc": value or []}
-        for flags in lists.values():
-            if not _is_list(flags, str):
-                raise DefinitionError(f"{self.what}: extra_compile_args={shown(value)}, want lists of strings")
+        listed = all(_is_list(flags, str) for flags in lists.values())
+        self.require(listed, f"extra_compile_args={shown(value)}, want lists of strings")
         return tuple(lists.get("cxx", ())), tuple(lists.get("nvcc", ()))
 
     def _macros(self, value: Any) -> tuple[str, ...]:
         """Write `define_macros` as flags."""
         macros = value or []
-        if not _is_list(macros, list, tuple) or not all(len(one) == 2 and isinstance(one[0], str) for one in macros):
-            raise DefinitionError(f"{self.what}: define_macros={shown(value)}, want a list of (name, value)")
+        pairs = _is_list(macros, list, tuple) and all(len(one) == 2 and isinstance(one[0], str) for one in macros)
+        self.require(pairs, f"define_macros={shown(value)}, want a list of (name, value)")
         return tuple(f"-D{name}" if text is None else f"-D{name}={text}" for name, text in macros)
