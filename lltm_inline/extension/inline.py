@@ -28,7 +28,7 @@ from ..model.registry import Argument, Op, registry
 from ..model.reserved import is_reserved
 from ..run.cases.drawing import is_label
 from ..run.compare import dtype_name
-from ..run.function import each, tensors
+from ..run.function import as_tuple, differentiable, each, tensors
 from ..source.signature import aliases_in, meant_function
 from ..source.types import read_type
 from .classic import calling, flags_of
@@ -343,7 +343,7 @@ class Reference:
             return left[0] if len(left) == 1 else left
         if not self.places or results is None:
             return results
-        for place, result in zip(self.places, results if isinstance(results, tuple | list) else [results], strict=True):
+        for place, result in zip(self.places, as_tuple(results), strict=True):
             if values[place].shape != result.shape:
                 raise ValueError(
                     f"the result has shape {tuple(result.shape)}, what it belongs into {tuple(values[place].shape)}"
@@ -649,13 +649,11 @@ class _Pair:
         others = ("all others" if told else "all") + " of " + ("the example" if self.maker is None else "inputs()")
         where = f"{told} as text, comments or reference call them, " * bool(told) + others
         yield f"letters: {shapes}; {where if self.values else 'no example tells them'}"
-        by_pointers = (
-            "the example's, as the text takes pointers" if self.values else "the usual one, as no example tells it"
-        )
-        where = (
-            "those of ATen, as far as the reference takes them" if not _POINTERS.search(self.masked) else by_pointers
-        )
-        where = "those that the text dispatches over" if _DISPATCH.search(self.masked) else where
+        where = "the example's, as the text takes pointers" if self.values else "the usual one, as no example tells it"
+        if _DISPATCH.search(self.masked):
+            where = "those that the text dispatches over"
+        elif not _POINTERS.search(self.masked):
+            where = "those of ATen, as far as the reference takes them"
         yield f"dtypes: {', '.join(op.dtypes)}; {where}"
         own = "none, as no function is its backward" if self.backward is None else f"that of {self.backward.name}"
         through = f"{', '.join(one.name for one in op.gradients)}, through ATen, as the reference has one"
@@ -734,11 +732,8 @@ class _Pair:
         named.sort(key=lambda place: len(self.arguments[place].own) == 1)  # a word says more than a letter
         places = list(first.changed) or named or open_
         shapes = [result.shape for result in first.results if isinstance(result, Tensor)]
-        if (
-            not shapes
-            or len(first.results) > len(places)
-            or any(inputs[p].shape != s for p, s in zip(places, shapes, strict=False))
-        ):
+        fit = all(inputs[place].shape == shape for place, shape in zip(places, shapes, strict=False))
+        if not shapes or len(first.results) > len(places) or not fit:
             raise DefinitionError(
                 "it returns nothing, so it changes its arguments, and the reference neither changes one nor returns what "
                 "one becomes. Let it change what the function changes: lambda out, x: out.copy_(...)"
@@ -749,8 +744,7 @@ class _Pair:
         """Give a letter to each argument that is changed in place: by the reference, or, without one, whatever may be if any may."""
         places: Sequence[int] = known.first.changed if known.first else ()
         if known.first is None and may:  # what a list that is const holds may be changed
-            open_ = [argument.is_list or (argument.open and argument.type == "Tensor") for argument in self.arguments]
-            places = [place for place, one in enumerate(open_) if one]
+            places = [i for i, a in enumerate(self.arguments) if a.is_list or (a.open and a.type == "Tensor")]
         return {place: f"{letter}!" for place, letter in zip(places, "abcdefghijklmnopqrstuvwxyz", strict=False)}
 
     def _outputs(self, known: Example, told: int) -> list[str]:
@@ -773,23 +767,16 @@ class _Pair:
         count = len(known.first.results) if known.first else told or max(len(returned), 1)
         if known.first is not None and not count and not known.first.changed:
             raise DefinitionError("the reference returns nothing, and changes none of its arguments")
-        if known.first is not None and (
-            len(returned) < count if returned else count != 1 and self.found.returns.endswith("Tensor")
-        ):
-            raise DefinitionError(
-                f"the reference returns {plural(count, 'value')}, the function {plural(max(len(returned), 1), 'value')}"
-            )
-        used = list(known.given)
+        few = len(returned) < count if returned else count != 1 and self.found.returns.endswith("Tensor")
+        if known.first is not None and few:
+            values = plural(max(len(returned), 1), "value")
+            raise DefinitionError(f"the reference returns {plural(count, 'value')}, the function {values}")
         names: list[str] = []
-        for place in range(count):
-            own = returned[place] if place < len(returned) else ""
-            fits = (
-                re.fullmatch(r"[A-Za-z](?:\w*[A-Za-z0-9])?", own)
-                and not is_reserved(own)
-                and own not in (*used, *names)
-            )
-            names.append(own if fits else f"output{place if count > 1 else ''}")
-        return [f"{one}_{place}" if one in used else one for place, one in enumerate(names)]
+        for place, own in zip(range(count), [*returned, *[""] * count], strict=False):
+            fits = re.fullmatch(r"[A-Za-z](?:\w*[A-Za-z0-9])?", own) and not is_reserved(own)
+            taken = own in (*known.given, *names)
+            names.append(own if fits and not taken else f"output{place if count > 1 else ''}")
+        return [f"{one}_{place}" if one in known.given else one for place, one in enumerate(names)]
 
     def _kept(self, names: Sequence[str], backward: Function) -> dict[int, str]:
         """List results that are there for backward alone: it takes them by name, and a gradient for each of the others only."""
@@ -815,7 +802,7 @@ class _Pair:
         real = [
             argument
             for argument, value in zip(self.arguments, known.values, strict=True)
-            if argument.type == "Tensor" and (value is None or value.is_floating_point() or value.is_complex())
+            if argument.type == "Tensor" and (value is None or differentiable(value))
         ]
         if self.backward is None:
             plain = known.first is not None and not changed and not _POINTERS.search(self.masked)
@@ -848,8 +835,7 @@ def _wants_dense(code: str, values: Sequence[Any]) -> bool:
 
     One that asks for strides has said so, unless it refuses what is not contiguous; and so has an example that is strided.
     """
-    tensors = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    if any(isinstance(one, Tensor) and not one.is_contiguous() for one in tensors):
+    if not all(one.is_contiguous() for one in tensors(values)):
         return False
     return bool(_DENSE.search(code)) and ("is_contiguous" in code or not _STRIDES.search(code))
 
@@ -893,10 +879,7 @@ def _has_graph(known: Example) -> bool:
     leaves = [
         v.clone().requires_grad_() if isinstance(v, Tensor) and v.is_floating_point() else v for v in known.values
     ]
-    results = known.reference(*leaves)
-    return any(
-        isinstance(r, Tensor) and r.requires_grad for r in (results if isinstance(results, tuple | list) else [results])
-    )
+    return any(one.requires_grad for one in tensors(known.reference(*leaves)))
 
 
 def _doc(op: Op, kind: str) -> str:
