@@ -25,7 +25,7 @@ from ..base.arguments import plural, shown
 from ..errors import DefinitionError, InputError
 from ..model.shapes import Formula, Shape
 from ..run.cases.drawing import is_label
-from ..run.function import each, same, tensors
+from ..run.function import as_tuple, each, same, tensors
 
 #: In the order in which a reader meets them.
 _LETTERS = "NMKLPQRSTUVWXYZABCDEFGHIJO"
@@ -215,14 +215,11 @@ class Call:
     results: tuple[Any, ...]
     changed: tuple[int, ...]
     returned: tuple[int | None, ...]
-    kind: str
 
     def less(self, places: Collection[int]) -> Call:
         """Return the call as if it had not returned what stands at some places."""
-        results, returned = (
-            tuple(one for place, one in enumerate(values) if place not in places)
-            for values in (self.results, self.returned)
-        )
+        left = [place for place in range(len(self.results)) if place not in places]
+        results, returned = (tuple(values[place] for place in left) for values in (self.results, self.returned))
         return replace(self, results=results, returned=returned)
 
 
@@ -231,13 +228,10 @@ def call(function: Callable[..., Any], values: Sequence[Any]) -> Call:
     copies = [each(value, lambda one: one.detach().clone()) for value in values]
     with torch.no_grad():
         results = function(*copies)
-    changed = tuple(
-        index for index, (value, copy) in enumerate(zip(values, copies, strict=True)) if not same(value, copy)
-    )
-    kind = "nothing" if results is None else "tuple" if isinstance(results, tuple | list) else "one"
-    found = () if results is None else tuple(results) if isinstance(results, tuple | list) else (results,)
+    changed = (index for index, pair in enumerate(zip(values, copies, strict=True)) if not same(*pair))
+    found = () if results is None else as_tuple(results)
     places = {id(copy): index for index, copy in enumerate(copies) if isinstance(copy, Tensor)}
-    return Call(found, changed, tuple(places.get(id(result)) for result in found), kind)
+    return Call(found, tuple(changed), tuple(places.get(id(result)) for result in found))
 
 
 def _tried(function: Callable[..., Any], values: Sequence[Any]) -> Call | None:
@@ -367,11 +361,14 @@ class Example:
         """What the tensors of real and complex numbers have in common."""
         return common_dtype(self.values) or torch.float32
 
-    def run(self, sizes: Mapping[str, int], values: Mapping[str, int] | None = None, seed: int = 0) -> Call | None:
+    def run(self, known: Mapping[str, int], seed: int = 0) -> Call | None:
         """Run the reference at other sizes, and with other whole numbers; None where it refuses them."""
         assert self.reference is not None
-        inputs = dict(zip(self.given, self.at(sizes, seed), strict=True)) | (values or {})
-        return _tried(self.reference, [*inputs.values()])
+        made = self.at({letter: known[letter] for letter in self.sizes}, seed)
+        values = dict(zip(self.given, made, strict=True)) | {
+            name: known.get(name, self.given[name]) for name in self._numbers
+        }
+        return _tried(self.reference, [*values.values()])
 
     def takes(self, dtype: torch.dtype) -> bool:
         """Tell whether the reference computes in another dtype, too: what makes a tensor by `torch.zeros(n)` knows one only."""
@@ -393,32 +390,21 @@ class Example:
         return "?" if None in words else " ".join(map(str, words))
 
     @cached_property
-    def _probes(self) -> list[tuple[dict[str, int], dict[str, int], Call]]:
+    def _probes(self) -> list[tuple[dict[str, int], Call]]:
         """The reference at other sizes and with other whole numbers: each alone, and all together."""
-        numbers = self._numbers
-        moves: list[tuple[dict[str, int], dict[str, int]]] = [({}, {})]
-        moves += [({letter: step}, {}) for letter in self.sizes for step in _STEPS]
-        moves += [({}, {name: step}) for name in numbers for step in (1, 2)]
-        moves += [(dict(zip(self.sizes, steps, strict=False)), {}) for steps in (_TOGETHER, _TOGETHER[::-1])]
-        moves += [(dict(zip(self.sizes, _TOGETHER, strict=False)), dict.fromkeys(numbers, 1))]
-        probes = []
-        for extents, values in moves:
-            sizes = {letter: size + extents.get(letter, 0) for letter, size in self.sizes.items()}
-            given = {name: value + values.get(name, 0) for name, value in numbers.items()}
-            found = self.run(sizes, given)
-            if found is not None:
-                probes.append((sizes, given, found))
-        return probes
+        numbers, known = self._numbers, self.sizes | self._numbers
+        moves = [{}, *({letter: step} for letter in self.sizes for step in _STEPS)]
+        moves += [{name: step} for name in numbers for step in (1, 2)]
+        together, other = (dict(zip(self.sizes, steps, strict=False)) for steps in (_TOGETHER, _TOGETHER[::-1]))
+        moves += [together, other, together | dict.fromkeys(numbers, 1)]
+        probes = [{name: value + steps.get(name, 0) for name, value in known.items()} for steps in moves]
+        return [(probe, found) for probe in probes if (found := self.run(probe)) is not None]
 
     def _extent(self, which: int, axis: int) -> str | None:
         """Write one extent of a result as the first formula that holds in every probe."""
-        probes = [
-            (sizes | numbers, call_.results[which].shape[axis])
-            for sizes, numbers, call_ in self._probes
-            if call_.results[which].dim() > axis
-        ]
-        linear = self._linear(probes)
-        if linear is not None:
+        shapes = [(known, one.results[which].shape) for known, one in self._probes]
+        probes = [(known, shape[axis]) for known, shape in shapes if len(shape) > axis]
+        if (linear := self._linear(probes)) is not None:
             return linear
         moved = [name for name in self._numbers if len({known[name] for known, _ in probes}) > 1]
         for text in _formulas([*self.sizes], moved):
