@@ -4,8 +4,8 @@
 define `forward` and `backward` as the playground wants them are for `Kernel.from_files`.
 
 inline      `li.from_load_inline`: arguments of load_inline become an op and a kernel; which types of C++ go in stands here
-example     what one call tells of a function: the letters of its shapes, what it returns, what it changes
-trial       that call is the snippet's own function, in the worker, where nobody gave a reference
+example     what one call tells of a function: the letters of its shapes, what it returns, what it changes; a call of the reference,
+            or, where nobody gave one, of the snippet's own function, in the worker
 matching    which argument of the function is which of the op's, and the lines that adapt one to the other
 classic, setup_py    extensions as in PyTorch's tutorials, and the `setup.py` that names their files
 reading     what binds a text to Python, read out of it

@@ -31,23 +31,10 @@ from ..run.compare import dtype_name
 from ..run.function import as_tuple, differentiable, each, tensors
 from ..source.signature import aliases_in, meant_function
 from ..source.types import read_type
+from . import example
 from .classic import calling, flags_of
-from .example import (
-    Call,
-    End,
-    Example,
-    Said,
-    call,
-    common_dtype,
-    drawn,
-    explore,
-    of_one_shape,
-    sizes_of,
-    words,
-)
 from .matching import FILLED, Match, is_tensor, of_gradient, unqualified
 from .reading import Unclear, body_of, find_modules, result_of, used_by, whole_body, without_modules
-from .trial import COUNT, COUNTS, Trial, seen
 
 #: Arguments of `load_inline` that ask for what does not exist here.
 _SYCL = ("sycl_sources", "extra_sycl_cflags", "with_sycl")
@@ -201,13 +188,13 @@ no_implicit_headers: accepted, without effect.
         flags = (*flags_of(cxx, nvcc, bool(snippet.cuda)), *includes)
         bound = snippet.bound(functions)
         pairs = snippet.pairs(bound, gradient)
-        own, example = _of("reference", reference, pairs), _of("inputs", inputs, pairs)
+        own, called_with = _of("reference", reference, pairs), _of("inputs", inputs, pairs)
     made: list[Kernel] = []
     for forward, backward in pairs.items():
         names = {"forward": bound[forward]} | ({"backward": bound[backward]} if backward else {})
         what = f"{where}, {forward!r}"
         with naming(what):
-            made.append(_Pair(snippet, forward, names, own(forward), example(forward), flags).registered(what))
+            made.append(_Pair(snippet, forward, names, own(forward), called_with(forward), flags).registered(what))
     return made[0] if len(made) == 1 else tuple(made)
 
 
@@ -474,7 +461,7 @@ def _values(inputs: Any, arguments: Sequence[_Argument]) -> tuple[Any, ...]:
             dense = "dense " * argument.type.startswith("Tensor")
             raise refusal(f"inputs: {argument.own}", value, f"a {dense}{argument.type}")
         if argument.is_list and len({one.dtype for one in value}) != 1:
-            listed = ", ".join(map(words, value)) or "none"
+            listed = ", ".join(map(example.words, value)) or "none"
             raise InputError(f"inputs: {argument.own} holds {listed}: want tensors of one dtype, one at least")
     plain = [each(value, lambda one: one.detach().cpu()) for value in inputs]  # parameters, and what lies on a GPU
     plain = [list(value) if isinstance(value, tuple) else value for value in plain]
@@ -552,7 +539,7 @@ class _Pair:
         self.arguments = _arguments(self.found)
         self.maker = inputs if callable(inputs) else None
         if self.maker is not None:
-            inputs = drawn(self.maker, sizes_of(self.maker))
+            inputs = example.drawn(self.maker, example.sizes_of(self.maker))
         self.values = None if inputs is None else _values(inputs, self.arguments)
         self.code = used_by(self.names.values(), self.text, self.whole)
         self.masked, self.body = mask(self.code), body_of(self.code, self.found)
@@ -563,14 +550,14 @@ class _Pair:
         """Register op and kernel; a warning begins with `where`."""
         op = self.op()
         if self.given is None and self.values is not None and op.signature.outputs:
-            op = seen(op, self.op, self.kernel, self.values)
+            op = example.seen(op, self.op, self.kernel, self.values)
         _tell_of_the_one_before(op, where)
         registry.register(op)
         return registry.register(self.kernel(op))
 
     def kernel(self, op: Op) -> Kernel:
         """Make the kernel: the text, and behind it what calls its functions."""
-        bound = {"forward": self.names["forward"]} if op.signature.outputs == COUNTS else self.names
+        bound = {"forward": self.names["forward"]} if op.signature.outputs == example.COUNTS else self.names
         return calling(
             op,
             Match(op, bound, self.whole, self.space, counted=True),
@@ -582,7 +569,7 @@ class _Pair:
             doc="\n".join([_doc(op, self.kind), *self._guessed(op)]),
         )
 
-    def op(self, *, count: int = 0, trial: tuple[Trial, Call] | None = None) -> Op:
+    def op(self, *, count: int = 0, trial: tuple[example.Trial, example.Call] | None = None) -> Op:
         """Make the op that the function computes.
 
         Args:
@@ -598,13 +585,13 @@ class _Pair:
         given = self.given if is_called else None
         reference = Reference(given, missing * bool(lacks), self._places(values) if void and given is not None else ())
         named = {argument.name: value for argument, value in zip(self.arguments, values, strict=True)}
-        known = explore(named, self.said, None if given is None else reference, self.maker)
+        known = example.explore(named, self.said, None if given is None else reference, self.maker)
         differentiable = self._differentiable(known, bool(self._changed(known, void)))
         if trial is not None:
             known = replace(known, reference=trial[0], first=trial[1])
         # What a run without a reference may change has to come back from it, to be seen.
         may_change = void or (is_called and not count and _IN_PLACE.search(self.body) is not None)
-        changed, main = self._changed(known, may_change), common_dtype(known.values)
+        changed, main = self._changed(known, may_change), example.common_dtype(known.values)
         taken, shapes = list[str](), dict[str, str]()
         for place, (argument, value) in enumerate(zip(self.arguments, known.values, strict=True)):
             if main is not None and argument.is_list and value and value[0].dtype != main:
@@ -614,7 +601,7 @@ class _Pair:
                 )
             taken.append(str(replace(argument, dtype=_dtype(value, main), alias=changed.get(place, ""))))
             if argument.type in ("Tensor", "Tensor?", LIST):
-                shapes[argument.name] = known.shape_of_input(place) if of_one_shape(value) else "?"
+                shapes[argument.name] = known.shape_of_input(place) if example.of_one_shape(value) else "?"
         _require_whole_letters(known, shapes)
         outputs = [] if void else self._outputs(known, count)
         if known.first is not None and self.backward is not None and (kept := self._kept(outputs, self.backward)):
@@ -624,7 +611,7 @@ class _Pair:
         returned, nothing = list[str](), (None,) * len(outputs)
         results, places = (known.first.results, known.first.returned) if known.first else (nothing, nothing)
         for place, (output, result, itself) in enumerate(zip(outputs, results, places, strict=True)):
-            one = Argument(output, "int" if output == COUNT else _kind(result, self.found.returns))
+            one = Argument(output, "int" if output == example.COUNT else _kind(result, self.found.returns))
             if one.is_tensor:
                 shapes[output] = known.shape_of(place) if known.first else "?"
                 one = replace(one, dtype=_dtype(result, main), alias="" if itself is None else changed.get(itself, ""))
@@ -682,14 +669,14 @@ class _Pair:
             or any(not re.fullmatch(r"-?\d+", one) or int(one) % rank == axis for one in asked.get(name, ()))
         )
 
-    def _said(self) -> Said:
+    def _said(self) -> example.Said:
         """Read what the function, its comments and its reference call extents: `N = x.size(0)`, `x: (B, T, D)`, `B, T = x.shape`.
 
         And what it compares with each other: `a.sizes() == b.sizes()`, `a.size(1) == b.size(0)`.
         """
         variables = getattr(getattr(self.given, "__code__", None), "co_varnames", ())
         own = dict(zip(variables, (a.name for a in self.arguments), strict=False))
-        told: dict[End, str] = {}
+        told: dict[example.End, str] = {}
         taken = {one.upper() for one in _OF_EXTENTS.findall(self.body)} | {*_CAPITAL.findall(self.masked)}
         taken |= {name for name in variables if _CAPITAL.fullmatch(name)}
         for said, owners in ((self.body, self._owners(self.body)), (_source(self.given), own)):
@@ -713,7 +700,7 @@ class _Pair:
             if not before and not behind and bool(i) == bool(j)
         )
         told = {end: name for end, name in told.items() if name.isalpha()}
-        return Said(told, frozenset(taken), self._asker(self.body), self._asker(whole), ties)
+        return example.Said(told, frozenset(taken), self._asker(self.body), self._asker(whole), ties)
 
     def _places(self, inputs: Sequence[Any]) -> tuple[int, ...]:
         """Say which arguments take the results of a reference, where the function returns nothing.
@@ -722,7 +709,7 @@ class _Pair:
             DefinitionError: the reference neither changes an argument nor returns what one would become.
         """
         try:
-            first = call(self.given, inputs)
+            first = example.call(self.given, inputs)
         except Exception:  # `explore` says of it what there is to say
             return ()
         if first.changed and not first.results:
@@ -740,14 +727,14 @@ class _Pair:
             )
         return tuple(places[: len(shapes)])
 
-    def _changed(self, known: Example, may: bool) -> dict[int, str]:
+    def _changed(self, known: example.Example, may: bool) -> dict[int, str]:
         """Give a letter to each argument that is changed in place: by the reference, or, without one, whatever may be if any may."""
         places: Sequence[int] = known.first.changed if known.first else ()
         if known.first is None and may:  # what a list that is const holds may be changed
             places = [i for i, a in enumerate(self.arguments) if a.is_list or (a.open and a.type == "Tensor")]
         return {place: f"{letter}!" for place, letter in zip(places, "abcdefghijklmnopqrstuvwxyz", strict=False)}
 
-    def _outputs(self, known: Example, told: int) -> list[str]:
+    def _outputs(self, known: example.Example, told: int) -> list[str]:
         """Name the outputs: as the function calls what it returns, where these are names of their own.
 
         Args:
@@ -762,7 +749,7 @@ class _Pair:
             returned = []
             if known.first is None and not told and "vector" in self.found.returns:
                 if self.values is not None:
-                    return [COUNT]
+                    return [example.COUNT]
                 raise DefinitionError(f"{error}: give inputs, to see in a call how many tensors it returns") from None
         count = len(known.first.results) if known.first else told or max(len(returned), 1)
         if known.first is not None and not count and not known.first.changed:
@@ -786,7 +773,7 @@ class _Pair:
         kept = {place: name for place, name in enumerate(names) if name in tensors}
         return kept if incoming and len(incoming) == len(names) - len(kept) < len(names) else {}
 
-    def _dtypes(self, main: torch.dtype | None, known: Example) -> tuple[str, ...]:
+    def _dtypes(self, main: torch.dtype | None, known: example.Example) -> tuple[str, ...]:
         """List the dtypes that text and reference take: those that it dispatches over; those of ATen; else the one of the example."""
         over = _DISPATCH.findall(self.masked)
         names = ["float32", "float64"] if over or not _POINTERS.search(self.masked) else []
@@ -797,7 +784,7 @@ class _Pair:
             dict.fromkeys([own, *(name for name in names if main is None or known.takes(getattr(torch, name)))])
         )
 
-    def _differentiable(self, known: Example, changed: bool) -> bool | tuple[str, ...]:
+    def _differentiable(self, known: example.Example, changed: bool) -> bool | tuple[str, ...]:
         """Say which inputs have a gradient: those that a backward returns one for, or that ATen finds."""
         real = [
             argument
@@ -821,7 +808,7 @@ class _Pair:
         return said if len(said) == len(names) else tuple(argument.name for argument in real[: len(names)])
 
 
-def _sized(op: Op, known: Example) -> Op:
+def _sized(op: Op, known: example.Example) -> Op:
     """Give an op the sizes of its example: to be timed at, and scaled down, to be checked at."""
     own = {letter: known.chance.get(extent, extent) for letter, extent in known.sizes.items()}
     small = dict(zip(known.sizes, known.small(_MOST_ELEMENTS), strict=False))
@@ -857,7 +844,7 @@ def _tell_of_the_one_before(op: Op, where: str) -> None:
     )
 
 
-def _require_whole_letters(known: Example, shapes: Mapping[str, str]) -> None:
+def _require_whole_letters(known: example.Example, shapes: Mapping[str, str]) -> None:
     """Refuse letters of the user's own function for inputs that no shape tells: 2H may be odd, and then there is no H.
 
     Raises:
@@ -873,7 +860,7 @@ def _require_whole_letters(known: Example, shapes: Mapping[str, str]) -> None:
         raise DefinitionError(f"inputs() {has} as an extent, so nothing tells it from the inputs. {cure}")
 
 
-def _has_graph(known: Example) -> bool:
+def _has_graph(known: example.Example) -> bool:
     """Tell whether the reference can be differentiated."""
     assert known.reference is not None
     leaves = [

@@ -16,11 +16,10 @@ from ..extension.inline import from_load_inline
 from ..extension.matching import is_backward
 from ..model.kernel import Kernel
 from ..run.function import as_tuple
-from ..source.choose import usual_device
+from ..source.template import usual_device
 from ..workers import steps
-from .building import place_in
 from .forms import INPUTS, REFERENCES, Form
-from .running import OnCpu, Runner
+from .running import OnCpu, Runner, place_in
 from .subjects import kernel_bench, kernel_bot, meant_of
 from .trial import Trial
 

@@ -26,9 +26,9 @@ from ..run.built import build_helper
 from ..workers.client import worker
 from ..workers.limits import Limits
 from ..workers.outcome import Died
-from .building import ON_CPU, place_in, toolchain_for
 from .forms import Form, forms_in, python_of, read_form
 from .inside import judge_here
+from .running import ON_CPU, place_in, toolchain_for
 from .verdict import Finding, Verdict, word_of
 
 #: The file in a folder that keeps its verdicts.

@@ -17,7 +17,7 @@ from ..extension.reading import find_modules
 from ..model.kernel import Kernel
 from ..model.registry import registry
 from ..run.setting import Setting
-from ..source.choose import usual_device
+from ..source.template import usual_device
 from .cell import Outcome, is_cuda, show_all, text_of
 from .live import Notebook, Terminal
 from .pipeline import Order

@@ -21,15 +21,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import Template
 
+import torch
+
 from .. import native
+from ..base.arguments import offer, shown
 from ..base.device import DEVICES
 from ..cpp.functions import Function, find_function
 from ..cpp.masks import directives, headers, mask, unquoted
 from ..cuda_cpu import header as cuda_names
 from ..cuda_cpu import on_cpu, rewrite
 from ..cuda_cpu import runtime as cuda_runtime
-from ..errors import DefinitionError, TemplateError
-from ..model.registry import BINDINGS, Kernel, Op
+from ..errors import DefinitionError, TemplateError, UnknownKernelError
+from ..model.registry import BINDINGS, Kernel, Op, registry, resolve
 from .binding import generate_binding
 from .custom_classes import NAMESPACE
 from .launchers import find_launchers, has_launch_functions, host_text, instances_text
@@ -258,6 +261,49 @@ def require_text(kernel: Kernel, device: str, cure: bool = True) -> None:
     say = f": say device={devices_of(kernel)[-1]!r}" if cure else " alone"
     needs = f"has no {text} text: device {device!r} needs one. It runs on {others}{say}"
     raise DefinitionError(f"kernel {kernel.label!r} {needs}")
+
+
+#: The variants that come first, where there is one; else the first that has a C++ text.
+_FIRST = ("fused", "cpp")
+
+
+def kernel_or_first(kernel: Kernel | str) -> Kernel:
+    """Look up a kernel; of an op, the variant to begin with.
+
+    Args:
+        kernel: a kernel, its label, or the name of an op: then its fused or C++ variant comes first.
+
+    Raises:
+        UnknownKernelError: no op, kernel or revision of that name.
+
+    Example:
+        >>> kernel_or_first("lltm").label, kernel_or_first("lltm/aten").label
+        ('lltm/fused', 'lltm/aten')
+    """
+    if not isinstance(kernel, str):
+        return resolve(kernel)
+    if "/" in kernel:
+        return registry[kernel]
+    if kernel not in registry.ops:
+        names = sorted(registry.ops)
+        raise UnknownKernelError(f"no op {shown(kernel)}.{offer(kernel, names)}")
+    kernels = {one.variant: one for one in registry.values() if one.op == kernel}
+    with_text = [one for one in kernels.values() if one.python is None]
+    named = [kernels[variant] for variant in _FIRST if variant in kernels]
+    on_cpu = [one for one in with_text if "cpu" in devices_of(one)]
+    return [*named, *on_cpu, *with_text, *kernels.values()][0]
+
+
+def usual_device(kernel: Kernel) -> str:
+    """Choose where a kernel runs: on the first device that it has a text for and that this machine has.
+
+    Example:
+        >>> usual_device(registry["axpy/cpp"])
+        'cpu'
+    """
+    devices = devices_of(kernel)
+    here = [name for name in devices if not DEVICES[name].needs_gpu or torch.cuda.is_available()]
+    return [*here, *devices][0]
 
 
 def is_torch_free(kernel: Kernel) -> bool:
