@@ -368,13 +368,10 @@ def _tokens(source: _Text) -> Iterator[_Edit]:
 def _named(source: _Text) -> Iterator[_Edit]:
     """Tell the checks which tensor a pointer or accessor is of."""
     for call in all_calls(source.text):
-        if call.is_member and (
-            _POINTERS.fullmatch(call.name) or (call.name == "data" and source.code[call.opening - 1] == ">")
-        ):
-            tensor, sign = (
-                source.text[call.start : call.dot].rstrip(),
-                "->" if source.code[call.dot :].lstrip()[:1] == "-" else ".",
-            )
+        is_data = call.name == "data" and source.code[call.opening - 1] == ">"
+        if call.is_member and (is_data or _POINTERS.fullmatch(call.name)):
+            tensor = source.text[call.start : call.dot].rstrip()
+            sign = "->" if source.code[call.dot :].lstrip()[:1] == "-" else "."
             shown = re.sub(r"\s+", "", tensor).replace("\\", "").replace('"', "'")
             how = "with_accessors" if call.name in _WITH_ACCESSORS else "named"
             yield call.start, call.start, f"::cuda_cpu::{how}({'*' * (sign == '->')}"
@@ -395,14 +392,10 @@ def _empty(source: _Text) -> Iterator[_Edit]:
 def _calls(source: _Text) -> Iterator[_Edit]:
     """Tell the checks what a function of the host calls the tensors that it is given."""
     for one in all_functions(source.text):
-        named = [
-            f'{{"{own}", &{own}}}'
-            for own, type_ in zip(one.names, one.types, strict=True)
-            if own and _TENSOR.fullmatch(type_)
-        ]
-        if named and one.body[0]:
-            told = f'::cuda_cpu::Call cuda_cpu_call_("{one.name}", {{{", ".join(named)}}});'
-            yield one.body[0], one.body[0], f" {told}"
+        names = [own.name for own in one.parameters if own.name and _TENSOR.fullmatch(own.type)]
+        if names and one.body[0]:
+            named = ", ".join(f'{{"{own}", &{own}}}' for own in names)
+            yield one.body[0], one.body[0], f' ::cuda_cpu::Call cuda_cpu_call_("{one.name}", {{{named}}});'
 
 
 #: What is rewritten in every text of tensors.

@@ -293,12 +293,10 @@ class Example:
     def is_plain(self) -> bool:
         """Whether the inputs are drawn as those of any op are: real numbers of both signs in tensors that stand alone."""
         plain = [v for v in self.values if isinstance(v, Tensor) and v.dtype == self.dtype and v.is_floating_point()]
-        return (
-            self.maker is None
-            and len(plain) == len(self.values)
-            and all(v.numel() and v.min() < 0 for v in plain)
-            and not any(_is_sorted(v, name) for name, v in zip(self.given, plain, strict=True))
-        )
+        if self.maker is not None or len(plain) < len(self.values):
+            return False
+        pairs = zip(self.given, plain, strict=True)
+        return all(v.numel() and v.min() < 0 and not _is_sorted(v, name) for name, v in pairs)
 
     def _like(self, name: str, value: Any) -> Like:
         if name in self.bound:
@@ -329,10 +327,8 @@ class Example:
         if self.maker is None:
             return self.shape(tensors(self.values[place])[0])
         shapes = [(sizes, tensors(values[place])[0].shape) for sizes, values in self.made]
-        words = [
-            self._linear([(sizes, shape[axis]) for sizes, shape in shapes])
-            for axis in range(min(len(shape) for _, shape in shapes))
-        ]
+        axes = range(min(len(shape) for _, shape in shapes))
+        words = [self._linear([(sizes, shape[axis]) for sizes, shape in shapes]) for axis in axes]
         if None in words or len({len(shape) for _, shape in shapes}) > 1:
             raise DefinitionError(
                 f"inputs() gives {[*self.given][place]} the shapes "
@@ -378,10 +374,8 @@ class Example:
         """Run the reference at other sizes, and with other whole numbers; None where it refuses them."""
         assert self.reference is not None
         made = self.at({letter: known[letter] for letter in self.sizes}, seed)
-        values = dict(zip(self.given, made, strict=True)) | {
-            name: known.get(name, self.given[name]) for name in self._numbers
-        }
-        return _tried(self.reference, [*values.values()])
+        numbers = {name: known.get(name, number) for name, number in self._numbers.items()}
+        return _tried(self.reference, [*(dict(zip(self.given, made, strict=True)) | numbers).values()])
 
     def takes(self, dtype: torch.dtype) -> bool:
         """Tell whether the reference computes in another dtype, too: what makes a tensor by `torch.zeros(n)` knows one only."""

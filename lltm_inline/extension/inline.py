@@ -180,10 +180,7 @@ no_implicit_headers: accepted, without effect.
             raise InputError(f"line {found[0]} of the text is Python: {shown(found[1].strip())}. Want C++ or CUDA")
         if mistake := _unfinished(snippet.text):
             raise InputError(mistake)
-        cxx, nvcc = (
-            strings(name, flags or ())
-            for name, flags in (("extra_cflags", extra_cflags), ("extra_cuda_cflags", extra_cuda_cflags))
-        )
+        cxx, nvcc = strings("extra_cflags", extra_cflags or ()), strings("extra_cuda_cflags", extra_cuda_cflags or ())
         includes = (f"-I{path}" for path in strings("extra_include_paths", extra_include_paths or ()))
         flags = (*flags_of(cxx, nvcc, bool(snippet.cuda)), *includes)
         bound = snippet.bound(functions)
@@ -664,10 +661,12 @@ class _Pair:
         owners, asked = self._owners(body), dict[str, list[str]]()
         for own, argument, index in _EXTENT.findall(body):
             asked.setdefault(owners.get(own, ""), []).append(index or argument)
-        return lambda name, axis, rank: (
-            name in lists
-            or any(not re.fullmatch(r"-?\d+", one) or int(one) % rank == axis for one in asked.get(name, ()))
-        )
+
+        def asks(name: str, axis: int, rank: int) -> bool:
+            numbers = (int(one) if re.fullmatch(r"-?\d+", one) else axis for one in asked.get(name, ()))
+            return name in lists or any(number % rank == axis for number in numbers)
+
+        return asks
 
     def _said(self) -> example.Said:
         """Read what the function, its comments and its reference call extents: `N = x.size(0)`, `x: (B, T, D)`, `B, T = x.shape`.
@@ -786,11 +785,8 @@ class _Pair:
 
     def _differentiable(self, known: example.Example, changed: bool) -> bool | tuple[str, ...]:
         """Say which inputs have a gradient: those that a backward returns one for, or that ATen finds."""
-        real = [
-            argument
-            for argument, value in zip(self.arguments, known.values, strict=True)
-            if argument.type == "Tensor" and (value is None or differentiable(value))
-        ]
+        pairs = [*zip(self.arguments, known.values, strict=True)]
+        real = [argument for argument, v in pairs if argument.type == "Tensor" and (v is None or differentiable(v))]
         if self.backward is None:
             plain = known.first is not None and not changed and not _POINTERS.search(self.masked)
             if not (plain and real and _has_graph(known)):

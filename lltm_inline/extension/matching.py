@@ -68,11 +68,8 @@ class Called:
             return "static_cast<int64_t>(returned.size())"
         if self.is_single:
             return "returned"
-        return (
-            f"std::get<{index}>(returned)"
-            if re.search(r"\b(?:tuple|pair)\b", self.function.returns)
-            else f"returned[{index}]"
-        )
+        is_tuple = re.search(r"\b(?:tuple|pair)\b", self.function.returns)
+        return f"std::get<{index}>(returned)" if is_tuple else f"returned[{index}]"
 
     @property
     def is_single(self) -> bool:
@@ -403,11 +400,8 @@ class Match:
         for copy, own in re.findall(r"\b(\w+)\s*=\s*(\w+)\s*\.\s*contiguous\s*\(\s*\)\s*[;,]", text):
             tensors.setdefault(copy, tensors.get(own, ""))
         size = r"\s*\.\s*size\s*\(\s*(-?\d+)\s*\)"
-        told = {
-            f"{tensors[own]}.size({axis})"
-            for own, axis in re.findall(rf"\b{name}\s*=\s*(\w+){size}\s*[;,]", text)
-            if tensors.get(own)
-        }
+        found = re.findall(rf"\b{name}\s*=\s*(\w+){size}\s*[;,]", text)
+        told = {f"{tensors[own]}.size({axis})" for own, axis in found if tensors.get(own)}
         return told.pop() if len(told) == 1 and not is_list else ""
 
     def spelled(self, name: str) -> str:

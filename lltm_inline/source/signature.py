@@ -155,10 +155,8 @@ def skeleton(op: Op, name: str) -> Kernel:
             f"// Leave this out where forward only calls ATen, as in 2 * x: autograd knows those gradients.\n"
             f"{tuple_of(gradients, kernel.api)} backward({taken_})"
         )
-    bodies = [
-        f'{head} {{\n  throw std::runtime_error("{of} is not written yet");\n}}\n'
-        for head, of in zip(heads, kernel.functions, strict=False)
-    ]
+    body = '{} {{\n  throw std::runtime_error("{} is not written yet");\n}}\n'
+    bodies = map(body.format, heads, kernel.functions)
     return replace(kernel, cpp="\n".join(["#include <ATen/ATen.h>\n#include <stdexcept>\n", *bodies]))
 
 
@@ -237,11 +235,8 @@ class _Examination:
     @property
     def optional_grads(self) -> tuple[bool, ...]:
         """Tell for each output whether its gradient is taken as an optional tensor."""
-        types = dict(enumerate(self.function.types))
-        return tuple(
-            re.search(r"\boptional\s*<", self._meant(types.get(index, ""))) is not None
-            for index in range(len(self.op.signature.outputs))
-        )
+        types = [*map(self._meant, self.function.types), *[""] * len(self.op.signature.outputs)]
+        return tuple(bool(re.search(r"\boptional\s*<", types[i])) for i, _ in enumerate(self.op.signature.outputs))
 
     def backward(self, interface: Interface) -> None:
         arguments = backward_arguments(self.kernel, self.op, interface)

@@ -198,10 +198,8 @@ def _in_parts(kernel: Kernel, head: str, prelude: str, body: _Body, binding: str
         return None
     found = {name: function for name in kernel.functions if (function := find_function(body.host, name))}
     declared = "\n".join(prototype(function, name, TENSOR[kernel.api]) for name, function in found.items())
-    same = "".join(
-        f'static_assert(std::is_same_v<decltype(&::{name}), decltype(&{DECLARED}::{name})>, "{DECLARED}");\n'
-        for name in found
-    )
+    same_type = f'static_assert(std::is_same_v<decltype(&::{{0}}), decltype(&{DECLARED}::{{0}})>, "{DECLARED}");\n'
+    same = "".join(map(same_type.format, found))
     names = f'{_LIBRARY_NAME}extern "C" const char* kernel_name_() {{ return "{kernel.name}"; }}\n'
     text = f"{head}namespace {DECLARED} {{\n{declared}\n}}\n{body.host}\n{same}{names}"
     # What names the kernel is asked for, so that all kernels of an op with the same functions have one binding.
@@ -252,11 +250,9 @@ def require_text(kernel: Kernel, device: str, cure: bool = True) -> None:
         return
     others = " and ".join(map(repr, devices_of(kernel)))
     if text == "cpp" and kernel.cpp:
-        why = (
-            "its cpp text calls the launch functions of its cuda text"
-            if has_launch_functions(kernel.cuda)
-            else "its cuda text defines no 'forward', and its two texts make one CUDA kernel"
-        )
+        why = "its cuda text defines no 'forward', and its two texts make one CUDA kernel"
+        if has_launch_functions(kernel.cuda):
+            why = "its cpp text calls the launch functions of its cuda text"
         raise DefinitionError(f"kernel {kernel.label!r}: {why}, so it runs on {others} alone")
     say = f": say device={devices_of(kernel)[-1]!r}" if cure else " alone"
     needs = f"has no {text} text: device {device!r} needs one. It runs on {others}{say}"
