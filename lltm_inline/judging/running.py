@@ -275,8 +275,8 @@ def _pretend() -> ExitStack:
             return generator.__new__(cls, _moved(device))
 
     of_torch: dict[str, Any] = {
-        "Generator": Generator,
         "set_default_device": lambda device: set_default(_moved(device)),
+        "Generator": Generator,
     }
     pretence = ExitStack()
     pretence.enter_context(patch.multiple(torch.cuda, **answers))

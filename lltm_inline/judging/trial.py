@@ -299,43 +299,29 @@ _ANEW, _OWN, _WAIT = "compute each call anew", "return a tensor that is made in 
 #: All ways to look for cheats, in the order in which they are tried: the cheat, what shows it, what is said of it, what mends it.
 TABLE: tuple[tuple[str, Callable[[Probes], bool | str], str, str], ...] = (
     (_LEFT, lambda p: p.late, _LATE, _WAIT),
-    (
-        _REMEMBERED, lambda p: bool(p.wrong) and same(p.second, p.seen),
-        "other inputs of the same sizes get the result of the first ones", _ANEW,
-    ),
-    (
-        _RECOGNISED, lambda p: p.wrong * (not same(p.second, p.seen)),
-        "right for the inputs that it was tried with, and not for others", _ANEW,
-    ),
+    (_REMEMBERED, lambda p: bool(p.wrong) and same(p.second, p.seen),
+     "other inputs of the same sizes get the result of the first ones", _ANEW),
+    (_RECOGNISED, lambda p: p.wrong * (not same(p.second, p.seen)),
+     "right for the inputs that it was tried with, and not for others", _ANEW),
     (_CALLED, Probes.calls_reference, "it calls the reference itself", "compute it"),
-    (
-        _CALLED, Probes.calls_no_kernel,
-        "no function of its extension comes back in a call, so torch computes all of it", "call the kernel",
-    ),
+    (_CALLED, Probes.calls_no_kernel,
+     "no function of its extension comes back in a call, so torch computes all of it", "call the kernel"),
     (_ALIASED, lambda p: not p.kept and not p.late, "the result of one call changes when it is called again", _OWN),
-    (
-        _REMEMBERED, Probes.knows_addresses,
-        "the same tensors with other values in them get the result of the old ones", _ANEW,
-    ),
-    (
-        _RECOGNISED, Probes.knows_values,
-        "right for the values that are drawn, and not for others", "compute it for all values",
-    ),
+    (_REMEMBERED, Probes.knows_addresses,
+     "the same tensors with other values in them get the result of the old ones", _ANEW),
+    (_RECOGNISED, Probes.knows_values,
+     "right for the values that are drawn, and not for others", "compute it for all values"),
     (_LEFT, lambda p: p.late, _LATE, _WAIT),  # it may have shown in one of these
     (_ALIASED, Probes.is_an_input, "its output is the memory of an input, and that of the reference is not", _OWN),
-    (
-        _CALLED, Probes.ignores_its_kernel,
-        "what its kernels return is not used: it is right with NaN in their place", "use it",
-    ),
+    (_CALLED, Probes.ignores_its_kernel,
+     "what its kernels return is not used: it is right with NaN in their place", "use it"),
     (_LEFT, lambda p: _lazy(p.first), "its output is no plain tensor, and may compute when somebody looks at it", _WAIT),
     (_LEFT, lambda p: _busy(p.threads), "a thread of it still computes when it has returned", _WAIT),
     (_LEFT, lambda p: _python_threads(), "a thread of Python's is left running", _WAIT),
     (_CLOCKED, Probes.touches, "it puts something else in the place of what a judge is read by", "leave that alone"),
     (_CLOCKED, lambda p: p.written(_CLOCK), "its C++ defines what times are taken with", "leave that alone"),
-    (
-        _LEFT, lambda p: not p.written(_WAITS) and p.written(_STREAM),
-        "it makes a stream, and nothing waits for it", "synchronise it, or have the current stream wait for it",
-    ),
+    (_LEFT, lambda p: not p.written(_WAITS) and p.written(_STREAM),
+     "it makes a stream, and nothing waits for it", "synchronise it, or have the current stream wait for it"),
 )  # fmt: skip
 
 
