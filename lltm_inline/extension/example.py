@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..base.arguments import plural, shown
+from ..base.arguments import plural, raised, shown
 from ..base.device import DEVICES
 from ..calling import call as call_in_worker
 from ..errors import (
@@ -502,8 +502,7 @@ def drawn(maker: Callable[..., Any], sizes: Mapping[str, int]) -> Any:
     try:
         return maker(lambda *shape: torch.randn(shape, generator=generator), **sizes)
     except Exception as error:
-        said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        raise DefinitionError(f"inputs(randn, {_at(sizes)}) failed: {said}") from error
+        raise DefinitionError(f"inputs(randn, {_at(sizes)}) failed: {raised(error)}") from error
 
 
 def explore(
@@ -582,9 +581,8 @@ def _first_call(reference: Callable[..., Any], given: Mapping[str, Any]) -> Call
         with torch.random.fork_rng(devices=[]):
             return call(reference, values)
     except Exception as error:
-        raised = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         raise DefinitionError(
-            f"the reference fails on the example inputs ({', '.join(map(words, values))}): {raised}. "
+            f"the reference fails on the example inputs ({', '.join(map(words, values))}): {raised(error)}. "
             f"It is called as the function is: ({', '.join(given)})"
         ) from error
 
@@ -758,10 +756,8 @@ class Trial:
         except LltmInlineError:
             raise
         except Exception as error:
-            said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-            raise DefinitionError(
-                f"it fails on the example inputs {example}: {said}. Give inputs that it takes"
-            ) from error
+            why = f"it fails on the example inputs {example}: {raised(error)}. Give inputs that it takes"
+            raise DefinitionError(why) from error
 
 
 def _itself(result: Tensor, changed: Sequence[Tensor]) -> Tensor:

@@ -16,7 +16,7 @@ import torch
 from ..autopsy.crash import explain
 from ..autopsy.facts import Facts
 from ..autopsy.symbolize import symbolize
-from ..base.arguments import path_of
+from ..base.arguments import path_of, raised
 from ..base.progress import Event, showing
 from ..compiling import header
 from ..compiling.cache import digest
@@ -104,10 +104,9 @@ def _ended(error: Exception, form: Form) -> Finding:
     if isinstance(error, SyntaxError):
         file = os.path.basename(error.filename or form.solution)
         return Finding("does not build", f"no Python: {error.msg}", file, error.lineno or 0)
-    said = (
-        str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-    )
-    return Finding("refused" if isinstance(error, InputError) else "our fault", said)
+    if isinstance(error, InputError):
+        return Finding("refused", str(error))
+    return Finding("our fault", raised(error))
 
 
 def _crashed(died: Died, form: Form, built: dict[str, tuple[str, str]], limits: Limits) -> Finding:
@@ -141,7 +140,7 @@ def judge_many(folder: Path, *, jobs: int = 1, resume: bool = False) -> Iterator
     yield from (known[key] for key in keys.values() if key in known)
 
     def lost(path: Path, error: Exception) -> Verdict:  # with a process of dask's that ended
-        return Verdict(str(path), "", "our fault", (Finding("our fault", f"{type(error).__name__}: {error}"),))
+        return Verdict(str(path), "", "our fault", (Finding("our fault", raised(error)),))
 
     with pool(jobs, None, partial(judge, progress=False), lost) as each:
         for verdict in each([path for path, key in keys.items() if key not in known]):

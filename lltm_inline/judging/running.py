@@ -27,6 +27,7 @@ from torch.utils import cpp_extension
 from torch.utils._pytree import tree_map_only
 
 from .. import cuda_cpu, native
+from ..base.arguments import raised
 from ..base.device import DEVICES
 from ..base.flags import for_host
 from ..base.progress import emit
@@ -384,8 +385,7 @@ class Runner:
         except Exception as error:
             if not other or steps.is_out_of_memory(error) or self.builder.failure:
                 raise
-            said = str(error).strip().partition("\n")[0]
-            raise InputError(f"{other} raises {type(error).__name__}: {said}") from error
+            raise InputError(f"{other} raises {raised(error)}") from error
 
     def seeded(self, seed: int, make: Callable[[], Any]) -> Any:
         """Call what draws numbers, from a seed."""

@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.utils import cpp_extension
 from torch.utils._pytree import tree_map_only
 
-from ..base.arguments import plural
+from ..base.arguments import plural, raised
 from ..cpp.bodies import find_calls
 from ..cpp.functions import at_file_scope
 from ..errors import InputError
@@ -147,7 +147,7 @@ class Subject:
                 return _TOO_MANY
             case.want(case.draw(0))
         except Exception as error:  # whatever it says of a size that it refuses
-            return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            return raised(error)
         return ""
 
     def own(self) -> list[Size]:

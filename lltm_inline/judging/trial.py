@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from ..base.arguments import plural
+from ..base.arguments import first_line, plural, raised
 from ..checking.runner import SEEN
 from ..cpp.masks import mask
 from ..errors import InputError
@@ -159,7 +159,7 @@ class Trial:
         return differing(got, precise if len(tree_leaves(precise)) == len(tree_leaves(plain)) else plain, plain)
 
     def _raised(self, error: Exception, case: Case) -> bool:
-        said = str(error).strip().partition("\n")[0]
+        said = first_line(str(error))
         if self.runner.builder.failure or steps.is_out_of_memory(error) or isinstance(error, InputError):
             raise error
         seen, line = _SEEN.search(said), self.runner.line_of(error)
@@ -175,7 +175,7 @@ class Trial:
             self.runner.say("not_tried", f"{case.at}: it refuses them ({said})")
             return True
         line = (self.runner.line_in(said) if seen else 0) or line
-        self.runner.find("wrong", said if seen else f"it raises {type(error).__name__}: {said}", case.at, line)
+        self.runner.find("wrong", said if seen else f"it raises {raised(error)}", case.at, line)
         return False
 
     def speed(self) -> str:
