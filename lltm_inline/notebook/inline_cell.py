@@ -22,10 +22,7 @@ from .pipeline import Order
 
 OPTIONS = (
     Option(
-        "--reference",
-        "EXPRESSION ...",
-        "the same in PyTorch, such as torch.square; then the kernel is checked",
-        quoted=True,
+        "--reference", "EXPRESSION ...", "the same in PyTorch, such as torch.square; then it is checked", quoted=True
     ),
     Option("--check", "", "refuse to go on without a check, and say what one needs"),
     Option("--inputs", "EXPRESSION ...", "the arguments of one call, such as (torch.randn(3, 5), 2.0)", quoted=True),
