@@ -234,17 +234,10 @@ class Match:
 
     def filled_forward(self, function: Function) -> tuple[str, ...]:
         """List the arguments that a forward which returns nothing fills: as many as it has beyond the op's inputs."""
-        names, count = function.names, len(function.names) - len(self.inputs)
-        if count <= 0:
-            return ()
-        for found in (
-            [name for name in names if name in self.returned],
-            [name for name in names if name not in self.inputs],
-            [name for name in names if FILLED.fullmatch(name)],
-        ):
-            if len(found) == count:
-                return tuple(found)
-        return names[-count:]
+        names, count = function.names, max(len(function.names) - len(self.inputs), 0)
+        ways = (self.returned.__contains__, lambda name: name not in self.inputs, FILLED.fullmatch)
+        found = (tuple(filter(way, names)) for way in ways)
+        return next((one for one in found if len(one) == count), names[len(names) - count :]) if count else ()
 
     def filled_backward(self, function: Function) -> tuple[str, ...]:
         """List the arguments that a backward which returns nothing fills: those that are called gradients of inputs."""

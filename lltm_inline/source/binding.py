@@ -238,13 +238,12 @@ def _guard(first: str, device: Device) -> str:
 
 def _memory(kernel: Kernel, optional: bool, capacity: int) -> str:
     """Return the class that gives each result memory of its own."""
-    tensor, stable = TENSOR[kernel.api], kernel.api == "stable"
-    memory = _part(f"memory_of {kernel.api}") + _part("memory_of optional", tensor=tensor) * optional
-    dense, clone = "result.contiguous()", "result.clone()"
-    if stable:
-        dense = "result.is_contiguous() ? result : torch::stable::contiguous(result)"
-        clone = "torch::stable::clone(result)"
-    return _part("packed", memory=memory, tensor=tensor, contiguous=dense, clone=clone, capacity=capacity)
+    words = {"tensor": TENSOR[kernel.api], "contiguous": "result.contiguous()", "clone": "result.clone()"}
+    if kernel.api == "stable":
+        words["contiguous"] = "result.is_contiguous() ? result : torch::stable::contiguous(result)"
+        words["clone"] = "torch::stable::clone(result)"
+    memory = _part(f"memory_of {kernel.api}") + _part("memory_of optional", **words) * optional
+    return _part("packed", memory=memory, capacity=capacity, **words)
 
 
 def _conversions(kernel: Kernel, op: Op, interface: Interface, arguments: Sequence[Argument]) -> str:

@@ -9,8 +9,8 @@ inline const char* launched_() {
 }  // namespace
 //: [instance]
 
-extern "C" const char* $symbol($parameters) {
-  $name$angle($arguments);
+$declared {
+  $called;
   return launched_();
 }
 //: [host]

@@ -71,6 +71,11 @@ class Launcher:
         """Name the C function for one type."""
         return f"{self.name}_{type_}" if self.template else f"{self.name}_launch"
 
+    def declared(self, type_: str, stream: str) -> str:
+        """Declare that function, with a stream of this type."""
+        parameters = [one.spelled(self.template, type_) for one in self.parameters]
+        return f'extern "C" const char* {self.symbol(type_)}({", ".join([*parameters, f"{stream} stream_"])})'
+
 
 def find_launchers(kernel: Kernel, op: Op, text: str) -> tuple[Launcher, ...]:
     """Read the launch functions of a CUDA text.
@@ -157,36 +162,26 @@ def instances_text(launchers: tuple[Launcher, ...], op: Op) -> str:
     """Write the end of the CUDA file: C functions that instantiate and call the launch functions."""
     text = _part("instances")
     for launcher in launchers:
+        arguments = ", ".join([*(parameter.name for parameter in launcher.parameters), "stream_"])
         for type_ in types_of(launcher, op):
-            parameters = [parameter.spelled(launcher.template, type_) for parameter in launcher.parameters]
-            text += _part(
-                "instance",
-                symbol=launcher.symbol(type_),
-                name=launcher.name,
-                angle=f"<{type_}>" if launcher.template else "",
-                parameters=", ".join([*parameters, f"{_STREAM} stream_"]),
-                arguments=", ".join([*(parameter.name for parameter in launcher.parameters), "stream_"]),
-            )
+            called = f"{launcher.name}{f'<{type_}>' * bool(launcher.template)}({arguments})"
+            text += _part("instance", declared=launcher.declared(type_, _STREAM), called=called)
     return text
 
 
 def host_text(kernel: Kernel, op: Op, launchers: tuple[Launcher, ...]) -> str:
     """Write the beginning of the C++ file: functions of tensors under the launch functions' own names."""
-    declarations, functions = [], []
-    for launcher in launchers:
-        for type_ in types_of(launcher, op):
-            parameters = [parameter.spelled(launcher.template, type_) for parameter in launcher.parameters]
-            taken = ", ".join([*parameters, "void* stream_"])
-            declarations.append(f'extern "C" const char* {launcher.symbol(type_)}({taken});')
-        functions.append(
-            _part(
-                "function",
-                name=launcher.name,
-                parameters=", ".join(host_parameter(p, launcher.template) for p in launcher.parameters),
-                tensors=", ".join(f"&{p.name}" for p in launcher.parameters if p.is_pointer),
-                dispatch=_dispatch(launcher, op),
-            )
+    declarations = [f"{one.declared(type_, 'void*')};" for one in launchers for type_ in types_of(one, op)]
+    functions = [
+        _part(
+            "function",
+            name=launcher.name,
+            parameters=", ".join(host_parameter(p, launcher.template) for p in launcher.parameters),
+            tensors=", ".join(f"&{p.name}" for p in launcher.parameters if p.is_pointer),
+            dispatch=_dispatch(launcher, op),
         )
+        for launcher in launchers
+    ]
     return _part("host", kernel=kernel.name, declarations="\n".join(declarations), functions="\n".join(functions))
 
 
@@ -217,14 +212,11 @@ def _call(launcher: Launcher, type_: str) -> str:
 
 def launch_arguments(launcher: Launcher, type_: str) -> list[str]:
     """Write with what the C function for one type is called, within the function of tensors."""
-    arguments = []
-    for parameter in launcher.parameters:
-        plain = type_ if parameter.type == launcher.template else parameter.type
-        if parameter.is_pointer:
-            spelled, name = "const " * parameter.is_const + plain, parameter.name
-            arguments.append(f'launch_.pointer<{spelled}>("{name}", {name}, {SCALAR_TYPES[plain]})')
-        elif parameter.type == "int":
-            arguments.append(f'launch_.narrow("{parameter.name}", {parameter.name})')
-        else:
-            arguments.append(parameter.name)
-    return [*arguments, "launch_.stream"]
+
+    def argument(one: Parameter) -> str:
+        plain = type_ if one.type == launcher.template else one.type
+        if one.is_pointer:
+            return f'launch_.pointer<{"const " * one.is_const}{plain}>("{one.name}", {one.name}, {SCALAR_TYPES[plain]})'
+        return f'launch_.narrow("{one.name}", {one.name})' if one.type == "int" else one.name
+
+    return [*map(argument, launcher.parameters), "launch_.stream"]
