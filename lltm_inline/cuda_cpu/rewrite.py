@@ -15,7 +15,7 @@ from functools import cache
 from ..base.arguments import did_you_mean
 from ..cpp.bodies import all_calls, find_launches, find_subscripts
 from ..cpp.functions import Function, all_functions
-from ..cpp.masks import closing, directives, heads, mask, unquoted
+from ..cpp.masks import closing, directives, heads, mask, placed, unquoted
 from ..cpp.variables import find_declarations
 from ..diagnosis.source_text import definition
 from ..errors import TemplateError
@@ -153,9 +153,7 @@ class _Text:
 
     def line(self, offset: int) -> int:
         """Number the line of a place as the directives `#line` before it do."""
-        numbers = [one for one in directives(self.text) if one.name == "line" and one.end <= offset]
-        begin, first = (numbers[-1].end + 1, int(numbers[-1].rest.split()[0])) if numbers else (0, 1)
-        return first + self.text.count("\n", begin, offset)
+        return placed(self.text, offset)[1]
 
     def refusal(self, offset: int, what: str) -> TemplateError:
         return TemplateError(f"{self.start}{self.line(offset)}: {what}")

@@ -13,13 +13,12 @@ from itertools import chain, repeat
 from ..base.arguments import plural
 from ..cpp.functions import Function, find_function, squeezed
 from ..cpp.lists import split
-from ..cpp.masks import mask, taken
+from ..cpp.masks import mask, placed, taken
 from ..model.op import LIST, RESULTS
 from ..model.registry import Argument, Kernel, Op
 from .custom_classes import shared_names
 from .types import NARROW, PLAIN, TENSOR, WIDE, item_of, read_type, spelled
 
-_LINE = re.compile(r'^#line (\d+) "([^"]*)"$', re.MULTILINE)
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);|\btypedef\b([^;]+?)\b(\w+)\s*;")
 #: A name that stands for itself: in no namespace, and no template.
 _OWN_NAME = re.compile(r"(?<![\w:])[A-Za-z_]\w*\b(?!\s*(?:::|<))")
@@ -118,8 +117,8 @@ def examine(kernel: Kernel, op: Op, text: str) -> Interface:
 def _missing(kernel: Kernel, text: str, masked: str, name: str, declaration: str) -> Problem:
     """Say that a function is not there, at the place where its name stands."""
     other = re.search(rf"\b{name}\s*\(", masked)
-    first = _LINE.search(text)
-    place = _locate(text, other.start(), kernel.name) if other else (first[2] if first else kernel.name, 1, 1)
+    first = text.find("\n") + 1 if text.startswith("#line") else 0
+    place = _locate(text, other.start() if other else first, kernel.name)
     ended = re.search(rf"\b{name}\s*\([^;{{}}]*\)\s*(;)\s*{{", masked)
     ends = "Take the ';' after its ( ) away: it ends the function before its body."
     return Problem(*place, f"no function '{name}' at file scope", ends if ended else f"Define it as: {declaration}")
@@ -386,9 +385,6 @@ def backward_arguments(kernel: Kernel, op: Op, interface: Interface) -> tuple[Ar
 
 
 def _locate(text: str, offset: int, name: str) -> tuple[str, int, int]:
-    """Turn an offset in a rendered text into (source, line, column), following its `#line` directives."""
-    file, base, start = name, 1, 0
-    for match in _LINE.finditer(text, 0, offset):
-        file, base, start = match[2], int(match[1]), match.end() + 1
-    line = base + text.count("\n", start, offset)
-    return file, line, offset - (text.rfind("\n", 0, offset) + 1) + 1
+    """Turn an offset in a rendered text into (source, line, column); `name` is that of the first source."""
+    file, line, column = placed(text, offset)
+    return file or name, line, column

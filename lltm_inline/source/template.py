@@ -17,7 +17,7 @@ of its own, which needs no header of torch either.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from string import Template
 
@@ -27,7 +27,7 @@ from .. import native
 from ..base.arguments import offer, shown
 from ..base.device import DEVICES
 from ..cpp.functions import Function, find_function
-from ..cpp.masks import directives, headers, mask, unquoted
+from ..cpp.masks import directives, headers, mask, placed, unquoted
 from ..cuda_cpu import header as cuda_names
 from ..cuda_cpu import on_cpu, rewrite
 from ..cuda_cpu import runtime as cuda_runtime
@@ -387,7 +387,8 @@ def _define_behind_headers(kernel: Kernel, text: str, name: str) -> str:
     """Put the params behind the headers that a text includes: `#define A 2` would go through all of torch."""
     lines = text.split("\n")
     place = place_of_params(kernel.params, text)
-    again = [f'#line {_line_behind(lines[:place])} "{name}"'] if place else []
+    ahead = "\n".join([*lines[:place], ""])
+    again = [f'#line {placed(ahead, len(ahead))[1]} "{name}"'] if place else []
     return "\n".join([*lines[:place], *_defines(kernel), *again, *lines[place:]])
 
 
@@ -402,15 +403,6 @@ def place_of_params(params: Mapping[str, int | float], text: str) -> int:
         if depth == 0 and one.name == "include":
             place = text.count("\n", 0, one.end) + 1
     return place
-
-
-def _line_behind(lines: Sequence[str]) -> int:
-    """Return the number that the next line has in the user's text."""
-    number = 1
-    for line in lines:
-        directive = re.match(r"#line (\d+)", line)
-        number = int(directive[1]) if directive else number + 1
-    return number
 
 
 def prototype(function: Function, name: str, tensor: str = "at::Tensor") -> str:
