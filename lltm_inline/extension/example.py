@@ -302,7 +302,7 @@ class Example:
         if name in self.bound:
             return Like(value, self._written(self.bound[name]))
         if not isinstance(value, Tensor):
-            return Like(value, "".join(map(self.shape, tensors(value)[:1])))
+            return Like(value, "".join(self._written(one.shape) for one in tensors(value)[:1]))
         below: list[str] = []
         is_index = value.dtype in (torch.int64, torch.int32) and value.numel()
         if is_index and (value.min() >= 0 or _marks(value).any()):
@@ -312,11 +312,9 @@ class Example:
             fixed = [e for tensor in tensors(self.values) for e in tensor.shape if e not in self.free] + numbers
             if ends or not any(extent > top for extent in fixed):
                 below = [letter for letter, e in self.sizes.items() if (e == top if ends else e > top)]
-        return Like(value, self.shape(value), tuple(below), value.dtype if value.dtype != self.dtype else None, name)
-
-    def shape(self, value: Tensor) -> str:
-        """Write the shape of a tensor in letters."""
-        return self._written(value.shape)
+        return Like(
+            value, self._written(value.shape), tuple(below), value.dtype if value.dtype != self.dtype else None, name
+        )
 
     def shape_of_input(self, place: int) -> str:
         """Write the shape of an argument that is a tensor, or a list of such.
@@ -325,7 +323,7 @@ class Example:
             DefinitionError: the user's function gives it extents that are no sums of letters.
         """
         if self.maker is None:
-            return self.shape(tensors(self.values[place])[0])
+            return self._written(tensors(self.values[place])[0].shape)
         shapes = [(sizes, tensors(values[place])[0].shape) for sizes, values in self.made]
         axes = range(min(len(shape) for _, shape in shapes))
         words = [self._linear([(sizes, shape[axis]) for sizes, shape in shapes]) for axis in axes]
@@ -338,6 +336,7 @@ class Example:
         return " ".join(map(str, words))
 
     def _written(self, extents: Sequence[int]) -> str:
+        """Write extents in letters."""
         return " ".join(str(self.free.get(extent, extent)) for extent in extents)
 
     def small(self, most: int) -> tuple[int, ...]:
@@ -348,7 +347,7 @@ class Example:
             sizes = {letter: extent if extent < _SMALL else extent // factor for letter, extent in self.sizes.items()}
             if any(extent >= _SMALL and extent % factor for extent in self.sizes.values()):
                 break
-            shapes = [Shape.parse(self.shape(tensor))(sizes) for tensor in tensors(self.values)]
+            shapes = [Shape.parse(self._written(tensor.shape))(sizes) for tensor in tensors(self.values)]
             if sum(map(math.prod, shapes)) <= most:
                 return tuple(sizes.values())
         return ()

@@ -319,11 +319,10 @@ class Match:
         """Match the arguments of backward: what forward took and returned by name, the gradients by position."""
         known, made = self.known, self.gradients
         other = {own: taken for taken, own in backward.result.aliases.items()}
-        handed: list[Any] = [
-            next((n for n in (name, other.get(name, "")) if n in known), "") for name in backward.names
-        ]
-        for position, name in enumerate(handed):
-            handed[position] = name or self.derived(backward, position)
+        handed: list[Any] = []
+        for position, name in enumerate(backward.names):
+            named = next((one for one in (name, other.get(name, "")) if one in known), "")
+            handed.append(named or self.derived(backward, position))
         left = [position for position, name in enumerate(handed) if not name]
         gradients = [p for p in left if of_gradient(backward.names[p], known)] or left[: len(self.returned)]
         # What forward returns without a name may be called anything here.

@@ -169,10 +169,9 @@ def _tests_of(folder: Path) -> list[Mapping[str, Any]]:
 
 
 def _value(text: str) -> Any:
-    try:
+    with suppress(ValueError, SyntaxError):
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
+    return text
 
 
 def forms_in(folder: Path) -> Iterator[Path]:

@@ -135,13 +135,7 @@ def _part(name: str, /, **words: object) -> str:
 
 
 def _library_binding(
-    kernel: Kernel,
-    op: Op,
-    interface: Interface,
-    device: Device,
-    library: str,
-    package: str,
-    declared: Sequence[str],
+    kernel: Kernel, op: Op, interface: Interface, device: Device, library: str, package: str, declared: Sequence[str]
 ) -> str:
     signature = op.signature
     spelled = schemas(kernel, op, interface)
