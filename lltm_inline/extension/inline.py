@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..base.arguments import did_you_mean, function, plural, refusal, shown, string, strings
+from ..base.arguments import did_you_mean, function, plural, require, shown, string, strings
 from ..cpp.functions import Function, at_file_scope, laid_open, squeezed
 from ..cpp.masks import heads, mask, taken
 from ..diagnosis.source_text import bracket_fault, python_line
@@ -279,8 +279,8 @@ class Snippet:
                     f"gradient={gradient!r}: say of which function: {{'{others[0] if others else 'FORWARD'}': {gradient!r}}}"
                 )
             gradient = {others[0]: gradient}
-        if gradient is not None and not isinstance(gradient, Mapping):
-            raise refusal("gradient", gradient, "a dict of functions by name, {'foo': 'foo_grad'}")
+        known = gradient is None or isinstance(gradient, Mapping)
+        require(known, "gradient", gradient, "a dict of functions by name, {'foo': 'foo_grad'}")
         found = dict(gradient or {})
         for name in [*found, *found.values()]:
             if name not in bound:
@@ -445,8 +445,8 @@ def _values(inputs: Any, arguments: Sequence[_Argument]) -> tuple[Any, ...]:
     """
     if isinstance(inputs, Tensor) and len(arguments) == 1:
         inputs = (inputs,)
-    if not isinstance(inputs, list | tuple):
-        raise refusal("inputs", inputs, f"the arguments of one call, ({', '.join(a.name for a in arguments)})")
+    wants = f"the arguments of one call, ({', '.join(a.name for a in arguments)})"
+    require(isinstance(inputs, list | tuple), "inputs", inputs, wants)
     left = arguments[len(inputs) :]
     if left and all(argument.default is not None for argument in left):
         inputs = [*inputs, *(argument.value for argument in left)]
@@ -454,9 +454,8 @@ def _values(inputs: Any, arguments: Sequence[_Argument]) -> tuple[Any, ...]:
         listed = ", ".join(f"{argument.type} {argument.own}" for argument in arguments)
         raise InputError(f"inputs has {plural(len(inputs), 'value')}, it takes {len(arguments)}: {listed}")
     for argument, value in zip(arguments, inputs, strict=True):
-        if not fits(argument.type, value):
-            dense = "dense " * argument.type.startswith("Tensor")
-            raise refusal(f"inputs: {argument.own}", value, f"a {dense}{argument.type}")
+        dense = "dense " * argument.type.startswith("Tensor")
+        require(fits(argument.type, value), f"inputs: {argument.own}", value, f"a {dense}{argument.type}")
         if argument.is_list and len({one.dtype for one in value}) != 1:
             listed = ", ".join(map(example.words, value)) or "none"
             raise InputError(f"inputs: {argument.own} holds {listed}: want tensors of one dtype, one at least")

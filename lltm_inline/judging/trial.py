@@ -233,9 +233,8 @@ class Probes:
         return not self.wrong and self.runner.calls_reference > 0
 
     def calls_no_kernel(self) -> bool | str:
-        raised = self.builder.raised
-        none = not self.wrong and self.builder.calls == self.before
-        return none and (f"its kernel raises {raised}, and Python goes on without it" if raised else True)
+        none, said = not self.wrong and self.builder.calls == self.before, self.builder.raised
+        return none and (f"its kernel raises {said}, and Python goes on without it" if said else True)
 
     def knows_addresses(self) -> bool:
         if self.wrong or not self.kept:
@@ -258,7 +257,7 @@ class Probes:
             try:
                 wrong = self.settled(other, self.case.run(copied(other)))
             except Exception as error:
-                wrong = f"it raises {type(error).__name__}: {error}"
+                wrong = f"it raises {raised(error)}"
             if wrong:
                 return f"{said} of these: {wrong}"
         return False

@@ -6,4 +6,6 @@ template         slots and parameters filled in: the rendered text, and which of
 binding          the generated lines that register the kernel with PyTorch
 launchers        what a CUDA text without torch's headers is called through
 custom_classes   classes that a text registers
+
+The C++ of template, binding and launchers is in prelude.cpp, binding.cpp and launchers.cpp, part by part (`native.parts`).
 """
