@@ -37,7 +37,7 @@ from ..model.kernel import Kernel
 from ..model.registry import Argument, Op, registry
 from ..model.shapes import Formula, Shape
 from ..run.cases.drawing import is_label
-from ..run.function import as_tuple, each, same, tensors
+from ..run.function import as_tuple, copied, each, same, tensors
 from ..source.template import usual_device
 
 #: In the order in which a reader meets them.
@@ -238,7 +238,7 @@ class Call:
 
 def call(function: Callable[..., Any], values: Sequence[Any]) -> Call:
     """Call a function on copies of values, and see what it does to them."""
-    copies = [each(value, lambda one: one.detach().clone()) for value in values]
+    copies = copied([*values])
     with torch.no_grad():
         results = function(*copies)
     changed = (index for index, pair in enumerate(zip(values, copies, strict=True)) if not same(*pair))
@@ -724,7 +724,7 @@ class Trial:
         """
         if self.crash is not None:
             raise self.crash
-        before = [each(value, Tensor.clone) for value in values]
+        before = copied(values)
         there = [each(value, lambda one: one.to(DEVICES[self.device].tensors)) for value in values]
         try:
             with registry.lent(self.op):

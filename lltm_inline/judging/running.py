@@ -40,7 +40,7 @@ from ..errors import InputError, naming
 from ..extension.classic import flags_of
 from ..extension.inline import Snippet, joined
 from ..extension.reading import find_modules
-from ..run.function import tensors
+from ..run.function import copied, tensors
 from ..run.library import module_of
 from ..source.template import lighter, prelude_text
 from ..workers import steps
@@ -115,7 +115,7 @@ class Builder:
         """Count the calls of a function of an extension."""
 
         def call(*values: Any, **named: Any) -> Any:
-            self.first.setdefault(name, tree_map_only(Tensor, Tensor.clone, (*values, *named.values())))
+            self.first.setdefault(name, copied((*values, *named.values())))
             try:
                 result = function(*values, **named)
             except Exception as error:

@@ -24,7 +24,7 @@ from ..run.cases.drawing import is_label
 from ..run.cases.expectation import furthest
 from ..run.cases.tolerance import rarely_by_one, slack
 from ..run.compare import Tolerance, compare, hints
-from ..run.function import same, tensors
+from ..run.function import copied, same, tensors
 from ..workers import steps
 from .running import Runner
 from .subjects import Case, Size, Subject, words_of
@@ -332,11 +332,6 @@ def _lazy(results: Any) -> bool | str:
 
 def _changed(one: Tensor, change: Callable[[Any], Any]) -> Any:
     return change(one) if one.is_floating_point() and not is_label(one) else one
-
-
-def copied(value: Any) -> Any:
-    """Copy the tensors of a value."""
-    return tree_map_only(Tensor, Tensor.clone, value)
 
 
 def _memory(value: Any) -> set[int]:
