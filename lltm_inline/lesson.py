@@ -137,16 +137,13 @@ def self_check(
         Exercise 00.1: solved. Right.
     """
     is_kernel = _require(exercise, praise, advice, kernel, value, expect, finds, also)
+    answer, evidence = value, None
     try:
         if is_kernel:
-            answer: Any = _answered(kernel)
-            _require_change(answer, changed_from)
-            evidence = _look(answer, expect, sizes, options)
-            _require_found(finds, answer, evidence)
-        else:
-            answer, evidence = value, None
-            if value is None or value is ...:
-                raise _Tried("There is no answer here yet.")  # advice is then how one is written
+            answer = _changed(_answered(kernel), changed_from)
+            evidence = _found(finds, answer, _look(answer, expect, sizes, options))
+        elif value is None or value is ...:
+            raise _Tried("There is no answer here yet.")  # advice is then how one is written
         _require_conditions(also, answer)
     except _NotYet as missing:
         text = f"{missing.text} {advice}" if isinstance(missing, _Tried) else missing.text
@@ -188,9 +185,10 @@ def _answered(kernel: Any) -> Kernel:
         raise _NotYet(f"There is no kernel {kernel!r} yet.") from None
 
 
-def _require_change(kernel: Kernel, base: Kernel | str | None) -> None:
+def _changed(kernel: Kernel, base: Kernel | str | None) -> Kernel:
+    """Return the kernel, if it is another one than it was."""
     if base is None:
-        return
+        return kernel
     # The kernel as it was at first: the current one of that name may be the answer itself.
     before = registry.revision_of(base) if isinstance(base, str) else resolve(base, "changed_from")
     if kernel.op != before.op:
@@ -198,6 +196,7 @@ def _require_change(kernel: Kernel, base: Kernel | str | None) -> None:
     if _substance(kernel) == _substance(before):
         same = "is as it was" if kernel.name == before.name else f"still says what {before.name!r} says"
         raise _NotYet(f"{kernel.label!r} {same}.")
+    return kernel
 
 
 def _substance(kernel: Kernel) -> tuple[Any, ...]:
@@ -236,11 +235,13 @@ def _look(kernel: Kernel, expect: str, sizes: Sequence[Size] | None, options: Op
     raise _Tried(text, report)
 
 
-def _require_found(finds: str, kernel: Kernel, evidence: Evidence) -> None:
+def _found(finds: str, kernel: Kernel, evidence: Evidence) -> Evidence:
+    """Return the evidence, if it has what the exercise wants to be found."""
     if finds and finds not in str(evidence):
         said = _first_line(evidence) if isinstance(evidence, Exception) else kernel.label
         found = evidence.headline if isinstance(evidence, Report) else said
         raise _Tried(f"{finds!r} stands nowhere in what was found: {_sentence(found)}", evidence)
+    return evidence
 
 
 def _require_conditions(also: Conditions, answer: Any) -> None:

@@ -90,7 +90,6 @@ cuda_cpu/module.h      judging/test_judge
 cuda_cpu/memory.h      run/test_cuda_cpu run/test_counts
 source                 test_signature test_template test_launchers test_custom_classes compiling/test_traps
 source/binding.py      run/test_load test_template test_signature run/test_contract compiling/test_traps
-source/choose.py       test_signature test_launchers test_template
 source/custom_classes.py  test_custom_classes export/test_custom_class
 source/launchers.py    test_launchers
 source/template.py     test_template compiling/test_parts test_signature compiling/test_integrity

@@ -374,15 +374,22 @@ def assembly(
         _disassembler()  # what is missing is said before anything is compiled
     asked: Any = None if hot is True else [hot]
     sizes = {each.op: choose_sizes(registry.op_of(each), asked)[0] for each in chosen} if hot is not False else {}
+    return _compared(chosen, setting, remarks, sizes)
+
+
+def _compared(
+    chosen: Sequence[Kernel], setting: Setting, remarks: bool, sizes: Mapping[str, tuple[int, ...]]
+) -> Assembly:
+    """Return the machine code of a kernel, with that of another if there is one that compiles."""
     try:
-        found = _all_of(chosen, setting, remarks, sizes)
+        found, *others = _all_of(chosen, setting, remarks, sizes)
     except BuildError as error:
-        if other is None or error.kernel != chosen[1].label:
+        if error.kernel not in [one.label for one in chosen[1:]]:
             raise
         [alone] = _all_of(chosen[:1], setting, remarks, sizes)
-        why = f"There is nothing of {chosen[1].label} to compare it with: {first_line(str(error))}"
+        why = f"There is nothing of {error.kernel} to compare it with: {first_line(str(error))}"
         return replace(alone, note=f"{alone.note} {why}".strip())
-    return replace(found[0], other=found[1]) if other is not None else found[0]
+    return replace(found, other=others[0]) if others else found
 
 
 def _all_of(

@@ -68,6 +68,11 @@ def first_line(text: str) -> str:
     return text.strip().partition("\n")[0]
 
 
+def raised(error: BaseException) -> str:
+    """Say what was raised, in one line: `ValueError: no such size`."""
+    return f"{type(error).__name__}: {first_line(str(error))}"
+
+
 def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
     """Return the one of some words that was probably meant; nothing where none is near, or the word is longer than any name.
 

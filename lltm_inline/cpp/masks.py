@@ -71,6 +71,20 @@ def headers(text: str) -> set[str]:
     return {one.header for one in directives(text) if one.header}
 
 
+def placed(text: str, offset: int) -> tuple[str, int, int]:
+    """Return file, line and column of a place in a text, as the directives `#line` before it have it.
+
+    >>> placed('#line 7 "a"\\nint x;', 16)
+    ('a', 7, 5)
+    """
+    file, first, begins = "", 1, 0
+    for one in directives(text):
+        if one.name == "line" and one.end <= offset:
+            number, _, file = one.rest.partition(" ")
+            first, begins = int(number), one.end + 1
+    return file.strip('"'), first + text.count("\n", begins, offset), offset - text.rfind("\n", 0, offset)
+
+
 @lru_cache(maxsize=32)  # an export asks for the functions of one text again and again
 def mask(text: str) -> str:
     """Blank comments, strings and preprocessor lines; every other character keeps its place.

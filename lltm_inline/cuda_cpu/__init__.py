@@ -8,6 +8,7 @@ block.h     a block's threads; launches     groups.h    cooperative groups withi
 torch.h     what torch's CUDA headers would give, and what looks at tensors
 told.h      what the rewriter tells check mode
 module.h    of a text that is a module of Python's, and is judged: looks at what its functions return
+as_written.h    what is counted is not optimised    optimised.h     what counts it is
 
 These are the names; what does not depend on the text is compiled once for all texts, beside the precompiled header:
 

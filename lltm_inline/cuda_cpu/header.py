@@ -17,26 +17,7 @@ _APART = "#define CUDA_CPU_APART\n"
 
 #: What is counted must be what the text says, with any compiler: so nothing of it is optimised. g++ then takes TORCH_CHECK(false, ...)
 #: at the end of a function for a missing return; a real one is told where it is reached (-fsanitize=return).
-_AS_WRITTEN = """\
-#ifdef CUDA_CPU_COUNT
-#ifdef __clang__
-#pragma clang optimize off
-#else
-#pragma GCC optimize("O0")
-#pragma GCC diagnostic ignored "-Wreturn-type"
-#endif
-#endif
-"""
-
-_OPTIMISED = """\
-#ifdef CUDA_CPU_COUNT
-#ifdef __clang__
-#pragma clang optimize on
-#else
-#pragma GCC reset_options
-#endif
-#endif
-"""
+_AS_WRITTEN, _OPTIMISED = ("as_written.h",), ("optimised.h",)
 
 
 def _joined(files: tuple[str, ...]) -> str:
@@ -57,7 +38,7 @@ def header(tensors: bool = True, apart: bool = False) -> str:
     """
     names = _joined((*_NAMES, *_NAMES_OF_TENSORS * tensors))
     text = f"{_APART}{names}" if apart else f"{names}{_joined((*_RUNTIME, *_CHECKS * tensors))}"
-    return f"#ifndef CUDA_CPU_NAMES\n#define CUDA_CPU_NAMES\n{text}#endif\n{_AS_WRITTEN}"
+    return f"#ifndef CUDA_CPU_NAMES\n#define CUDA_CPU_NAMES\n{text}#endif\n{_joined(_AS_WRITTEN)}"
 
 
 @cache
@@ -68,4 +49,4 @@ def runtime() -> str:
         >>> "void Launch::start" in runtime(), "void Launch::start" in header(apart=True)
         (True, False)
     """
-    return f"{_OPTIMISED}{_joined((*_RUNTIME, *_CHECKS))}"
+    return _joined((*_OPTIMISED, *_RUNTIME, *_CHECKS))

@@ -16,7 +16,7 @@ from functools import cache
 from ..base.arguments import did_you_mean
 from ..cpp.bodies import Subscript, all_calls, find_launches, find_subscripts
 from ..cpp.functions import Function, all_functions
-from ..cpp.masks import closing, directives, heads, mask, unquoted
+from ..cpp.masks import closing, directives, heads, mask, placed, unquoted
 from ..cpp.variables import find_declarations
 from ..diagnosis.source_text import definition
 from ..errors import TemplateError
@@ -99,13 +99,12 @@ _EMPTY = re.compile(r"(?:at|torch)\s*::\s*empty(?:_like|_strided)?\s*")
 _TENSOR = re.compile(r"(?:const )?(?:(?:at|torch)\s*::\s*)?Tensor ?(?:const ?)?&?")
 
 
-def rewrite(text: str, label: str, name: str, needs_kernel: bool = True) -> str:
+def rewrite(text: str, label: str, needs_kernel: bool = True) -> str:
     """Make C++ of a CUDA text.
 
     Args:
         text: the text, its slots filled in.
         label: of the kernel, for messages.
-        name: of the text there, `"cuda"`.
         needs_kernel: whether a text without one is refused.
 
     Returns:
@@ -116,10 +115,10 @@ def rewrite(text: str, label: str, name: str, needs_kernel: bool = True) -> str:
 
     Example:
         >>> text = "__global__ void k(int* x) { *x = 1; } void f(int* x) { k<<<1, 32>>>(x); }"
-        >>> print(rewrite(text, "axpy/mine", "cuda")[55:].partition("\\n")[0])
+        >>> print(rewrite(text, "axpy/mine")[55:].partition("\\n")[0])
         ::cuda_cpu::Launch("k", __FILE__, __LINE__, 1, 32).run([&](auto&... cuda_cpu_) CUDA_CPU_PLAIN { k(cuda_cpu_...); }, x); }
     """
-    source = _Text(text, label, name)
+    source = _Text(text, label)
     _refuse(source, needs_kernel)
     finders = (_includes, _launches, _shared, _variables, _in_kernels, _subscripts, *_FOR_TENSORS)
     return _edited(text, [edit for find in finders for edit in find(source)])
@@ -132,7 +131,7 @@ def on_cpu(text: str) -> str:
         >>> on_cpu("TORCH_CHECK(x.is_cuda());")
         'TORCH_CHECK(x.is_cpu());'
     """
-    source = _Text(text, "", "")
+    source = _Text(text, "")
     return _edited(text, [edit for find in _FOR_TENSORS for edit in find(source)])
 
 
@@ -150,19 +149,12 @@ def _edited(text: str, edits: list[_Edit]) -> str:
 class _Text:
     """A text with its mask, and how to refuse a place in it."""
 
-    def __init__(self, text: str, label: str, name: str) -> None:
-        self.text, self.code, self.start = text, unquoted(text), f"kernel {label!r}, {name} line "
-
-    def place(self, offset: int) -> tuple[str, int]:
-        """Name the file and number the line of a place as the directives `#line` before it do."""
-        numbers = [one for one in directives(self.text) if one.name == "line" and one.end <= offset]
-        begin, (first, _, file) = (
-            (numbers[-1].end + 1, numbers[-1].rest.partition(" ")) if numbers else (0, "1  ".partition(" "))
-        )
-        return file.strip().strip('"'), int(first) + self.text.count("\n", begin, offset)
+    def __init__(self, text: str, label: str) -> None:
+        self.text, self.code, self.start = text, unquoted(text), f"kernel {label!r}, cuda line "
 
     def line(self, offset: int) -> int:
-        return self.place(offset)[1]
+        """Number the line of a place as the directives `#line` before it do."""
+        return placed(self.text, offset)[1]
 
     def refusal(self, offset: int, what: str) -> TemplateError:
         return TemplateError(f"{self.start}{self.line(offset)}: {what}")
@@ -368,7 +360,7 @@ def _indices(source: _Text, everywhere: bool = False) -> Iterator[tuple[Subscrip
             continue
         if one.pointer if everywhere else source.on_device(begin):
             words = " ".join(source.code[begin:end].split()), _wider(one.first[0])
-            yield one, Index(*source.place(begin), one.name, words, (one.source, _wider(one.first[1])))
+            yield one, Index(*placed(source.text, begin), one.name, words, (one.source, _wider(one.first[1])))
 
 
 def indices(text: str) -> list[Index]:
@@ -378,7 +370,7 @@ def indices(text: str) -> list[Index]:
         >>> [index.words[0] for index in indices("void f(int* x, int n) { x[2 * n] = 0; }")]
         ['2 * n']
     """
-    return [said for _, said in _indices(_Text(text, "", ""), everywhere=True)]
+    return [said for _, said in _indices(_Text(text, ""), everywhere=True)]
 
 
 def tell_indices(text: str) -> str:
@@ -389,7 +381,7 @@ def tell_indices(text: str) -> str:
         'void f(int* x, int n) { x[::followed::index<decltype(2 * n)>(0, x, (2 * n))] = 0; }'
     """
     edits: list[_Edit] = []
-    for number, (one, _) in enumerate(_indices(_Text(text, "", ""), everywhere=True)):
+    for number, (one, _) in enumerate(_indices(_Text(text, ""), everywhere=True)):
         (begin, end), how = one.index, f"::followed::index<decltype({one.source})>({number}, {one.pointer}, ("
         edits += [(begin, begin, how), (end, end, "))")]
     return _edited(text, edits)
@@ -434,13 +426,10 @@ def _tokens(source: _Text) -> Iterator[_Edit]:
 def _named(source: _Text) -> Iterator[_Edit]:
     """Tell the checks which tensor a pointer or accessor is of."""
     for call in all_calls(source.text):
-        if call.is_member and (
-            _POINTERS.fullmatch(call.name) or (call.name == "data" and source.code[call.opening - 1] == ">")
-        ):
-            tensor, sign = (
-                source.text[call.start : call.dot].rstrip(),
-                "->" if source.code[call.dot :].lstrip()[:1] == "-" else ".",
-            )
+        is_data = call.name == "data" and source.code[call.opening - 1] == ">"
+        if call.is_member and (is_data or _POINTERS.fullmatch(call.name)):
+            tensor = source.text[call.start : call.dot].rstrip()
+            sign = "->" if source.code[call.dot :].lstrip()[:1] == "-" else "."
             shown = re.sub(r"\s+", "", tensor).replace("\\", "").replace('"', "'")
             how = "with_accessors" if call.name in _WITH_ACCESSORS else "named"
             yield call.start, call.start, f"::cuda_cpu::{how}({'*' * (sign == '->')}"
@@ -461,14 +450,10 @@ def _empty(source: _Text) -> Iterator[_Edit]:
 def _calls(source: _Text) -> Iterator[_Edit]:
     """Tell the checks what a function of the host calls the tensors that it is given."""
     for one in all_functions(source.text):
-        named = [
-            f'{{"{own}", &{own}}}'
-            for own, type_ in zip(one.names, one.types, strict=True)
-            if own and _TENSOR.fullmatch(type_)
-        ]
-        if named and one.body[0]:
-            told = f'::cuda_cpu::Call cuda_cpu_call_("{one.name}", {{{", ".join(named)}}});'
-            yield one.body[0], one.body[0], f" {told}"
+        names = [own.name for own in one.parameters if own.name and _TENSOR.fullmatch(own.type)]
+        if names and one.body[0]:
+            named = ", ".join(f'{{"{own}", &{own}}}' for own in names)
+            yield one.body[0], one.body[0], f' ::cuda_cpu::Call cuda_cpu_call_("{one.name}", {{{named}}});'
 
 
 #: What is rewritten in every text of tensors.

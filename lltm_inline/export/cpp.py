@@ -27,8 +27,9 @@ from ..source.launchers import (
     launch_arguments,
     types_of,
 )
-from ..source.signature import CPP_DTYPES, TENSOR, cpp_type, tuple_of
+from ..source.signature import cpp_type, tuple_of
 from ..source.template import PARALLEL, fill, is_torch_free, place_of_params, prototype
+from ..source.types import CPP_DTYPES, TENSOR
 from .kernel_file import BEHIND, DECLARED, KernelFile, write_kernel_file
 from .plan import Part, Plan
 from .render import WIDTH, comment, commented, listed, render

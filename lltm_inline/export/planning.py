@@ -31,8 +31,7 @@ from ..run.cases.case import prime_size
 from ..run.cases.tried import size_cases
 from ..run.compare import dtype_name
 from ..run.fake import Fake
-from ..source.choose import kernel_or_first
-from ..source.template import devices_of
+from ..source.template import devices_of, kernel_or_first
 from .plan import HOWS, Extra, Part, Plan
 
 #: What a package can run on: the devices that torch knows.

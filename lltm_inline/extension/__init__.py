@@ -4,8 +4,8 @@
 define `forward` and `backward` as the playground wants them are for `Kernel.from_files`.
 
 inline      `li.from_load_inline`: arguments of load_inline become an op and a kernel; which types of C++ go in stands here
-example     what one call tells of a function: the letters of its shapes, what it returns, what it changes
-trial       that call is the snippet's own function, in the worker, where nobody gave a reference
+example     what one call tells of a function: the letters of its shapes, what it returns, what it changes; a call of the reference,
+            or, where nobody gave one, of the snippet's own function, in the worker
 matching    which argument of the function is which of the op's, and the lines that adapt one to the other
 classic, setup_py    extensions as in PyTorch's tutorials, and the `setup.py` that names their files
 reading     what binds a text to Python, read out of it
@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.arguments import offer, path_of, refusal, shown, string
+from ..base.arguments import offer, path_of, require, shown, string
 from ..base.device import DEVICES
 from ..compiling.job import rendered_fit
 from ..errors import FileError, InputError, UnknownKernelError, naming
@@ -54,7 +54,9 @@ def import_extension(
     for name, value in (("op", op), ("variant", variant), ("forward", forward), ("backward", backward)):
         if value is not None:
             string(name, value)
-    files = None if sources is None else [str(path_of("sources", one)) for one in _listed(sources)]
+    listed = sources is None or (isinstance(sources, list | tuple) and sources)
+    require(listed, "sources", sources, "a list of files, ['a.cpp', 'b.cu']")
+    files = None if sources is None else [str(path_of("sources", one)) for one in sources]
     if backward is not None and forward is None:
         raise InputError(f"backward={shown(backward)} without a forward: name both")
     named = {kind: name for kind, name in (("forward", forward), ("backward", backward)) if name is not None}
@@ -89,13 +91,6 @@ def _require_fit(found: Sequence[Returned]) -> None:
         texts = {DEVICES[name].text: name for name in reversed(devices_of(one.kernel))}  # one device for each text
         for device in texts.values():
             rendered_fit(one.kernel, device)
-
-
-def _listed(sources: Any) -> Sequence[Any]:
-    """Return the sources that somebody has named, one at least."""
-    if not isinstance(sources, list | tuple) or not sources:
-        raise refusal("sources", sources, "a list of files, ['a.cpp', 'b.cu']")
-    return sources
 
 
 def _classic(
@@ -137,10 +132,8 @@ def _entered(registry: Registry, one: Returned) -> Kernel:
     origin = next((revision for revision in known if revision.label == one.label), None)
     if origin is not None and _is_part_of(kernel, origin):
         return registry.register(origin)
-    same = [revision for revision in known if revision == kernel]
-    if same:
-        return registry.register(same[-1])
-    return registry.register(revise(origin or registry[kernel.name], kernel))
+    same = next((revision for revision in reversed(known) if revision == kernel), None)
+    return registry.register(same or revise(origin or registry[kernel.name], kernel))
 
 
 def _is_part_of(kernel: Kernel, origin: Kernel) -> bool:

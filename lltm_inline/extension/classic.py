@@ -30,7 +30,7 @@ from ..model.kernel import Kernel
 from ..model.registry import Argument, Op
 from ..source.signature import cpp_type, returned_type, tuple_of
 from ..source.types import NARROW, read_type
-from .matching import Match, bound_of, is_tensor, match_functions, unqualified
+from .matching import Match, bound_of, is_tensor, unqualified
 from .reading import find_modules
 from .setup_py import Extension
 
@@ -85,7 +85,7 @@ def kernel_of(
     on_gpu = paths[0].suffix in _CUDA
     return calling(
         op,
-        match_functions(op, bound, code, space),
+        Match(op, bound, code, space),
         own,
         variant or _variant_of(extension),
         cuda=on_gpu,
@@ -160,57 +160,32 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
         dense: they want contiguous inputs.
         names: of what is written.
     """
-    it, outputs, inputs, backward = (
-        _Adapter(op, match, dense),
-        op.signature.outputs,
-        op.signature.inputs,
-        match.backward,
-    )
-    types = it.types
-    extras = [Argument("", "Tensor")] * len(match.extras)
+    it, back = _Adapter(op, match, dense), match.backward
+    outputs, extras = op.signature.outputs, [Argument("", "Tensor")] * len(match.extras)
+    # A changed input that is returned is that itself, and not what the function got in its place.
     itself = {argument.alias: argument.name for argument in op.signature.changed}
+    places = zip(outputs, match.outputs, strict=True)
+    values = [itself.get(output.alias) or match.forward.value(place, output.type) for output, place in places]
+    taken = [f"{_TENSOR} d_{output.name}" for output in outputs] + [f"{it.types[name]} {name}" for name in match.saves]
+    taken += [f"{_TENSOR} {name}" for name in match.extras]
     return fill(
         "adapter.cpp",
         op=op,
+        match=match,
+        it=it,
         names=names,
-        forward=match.forward,
-        backward=backward,
-        # A name in brackets is looked up where it stands only: of a tensor's own namespace `at::square` would come along.
-        call=lambda function: function.called if function.space else f"({function.called})",
         returned=returned_type((*outputs, *extras), "aten"),
         gradients_returned=tuple_of(len(op.gradients), "aten"),
-        # A changed input that is returned is that itself, and not what the function got in its place.
-        values=[
-            *(
-                itself.get(o.alias) or match.forward.value(i, o.type)
-                for o, i in zip(outputs, match.outputs, strict=True)
-            ),
-            *(match.forward.value(index) for index in match.extras.values()),
-        ],
-        parameters=[f"{types[argument.name]} {argument.name}" for argument in inputs],
-        variables={
-            name: (type_, it.handed(name, dense and it.is_tensor(name))) for name, type_ in it.variables.items()
-        },
-        changed=it.changed if dense else [],  # back into what was copied, to be contiguous
-        lists=it.lists,
-        dense=dense,
-        made=match.made,
-        made_behind=match.made_behind,
+        values=values + [match.forward.value(index) for index in match.extras.values()],
+        parameters=[f"{it.types[argument.name]} {argument.name}" for argument in op.signature.inputs],
         handed=match.forward.arguments([it.given(name) for name in match.taken]),
         gradients={
-            f"d_{name}": backward.value(index) + ".flatten()" * (name in match.rows)
+            f"d_{name}": back.value(index) + ".flatten()" * (name in match.rows)
             for name, index in match.gradients.items()
-            if backward is not None
+            if back is not None
         },
-        parameters_of_backward=[
-            *(f"{_TENSOR} d_{output.name}" for output in outputs),
-            *(f"{types[name]} {name}" for name in match.saves),
-            *(f"{_TENSOR} {name}" for name in match.extras),
-            f"std::array<bool, {len(op.gradients)}> wanted",
-        ],
-        handed_back=backward.arguments([it.handed_back(*one) for one in zip(match.handed, backward.types, strict=True)])
-        if backward is not None
-        else [],
+        parameters_of_backward=[*taken, f"std::array<bool, {len(op.gradients)}> wanted"],
+        handed_back=back and back.arguments(list(map(it.handed_back, match.handed, back.types))),
     )
 
 
@@ -223,7 +198,7 @@ class _Adapter:
 
     Attributes:
         own: the type that the extension's `forward` wants of each argument.
-        changed: the arguments that are changed in place.
+        changed: the arguments that are changed in place, and have to be so in what was copied, to be contiguous.
         variables, lists: those that are variables of the adapter, as they are changed or a function could change them.
         types: of the adapter's own parameters and of the outputs.
     """
@@ -231,11 +206,11 @@ class _Adapter:
     def __init__(self, op: Op, match: Match, dense: bool) -> None:
         self.op, self.dense = op, dense
         self.own = own = dict(zip(match.taken, match.forward.types, strict=True))
-        self.changed = [argument.name for argument in op.signature.changed]
+        self.changed = [argument.name for argument in op.signature.changed if dense]
         self.variables = {
             a.name: "at::Tensor" if a.type == "Tensor" else own[a.name].replace("&", "").strip()
             for a in op.signature.inputs
-            if not a.is_list and (a.name in self.changed * dense or _BY_REFERENCE.match(own[a.name]))
+            if not a.is_list and (a.name in self.changed or _BY_REFERENCE.match(own[a.name]))
         }
         self.lists = [a.name for a in op.signature.inputs if a.is_list and (dense or _BY_REFERENCE.match(own[a.name]))]
         self.types = {argument.name: self._declared(argument) for argument in op.signature.inputs}
@@ -259,10 +234,14 @@ class _Adapter:
             return f"{name} ? std::optional<at::Tensor>({name}->contiguous()) : std::nullopt"
         return f"{name}.contiguous()" if needed else name
 
+    def first(self, name: str) -> str:
+        """Write down an argument as it comes in, for `forward` or a variable."""
+        return self.handed(name, self.dense and self.is_tensor(name))
+
     def given(self, name: str) -> str:
         """Write down an argument of `forward`: itself, or the variable in its place."""
         if name not in (*self.variables, *self.lists):
-            return self.handed(name, self.dense and self.is_tensor(name))
+            return self.first(name)
         return f"std::move({name}_)" if self.own[name].endswith("&&") else f"{name}_"
 
     def handed_back(self, given: str | tuple[str, ...], type_: str) -> str:

@@ -2,7 +2,7 @@
 
 The reference runs on the example, and with each extent one larger: what it takes is a letter, and how its results grow says how
 their shapes are written. Extents that are equal in the example stay equal where the reference wants it, or the function asks for
-one of them only.
+one of them only. Where nobody gave a reference, the function of the snippet itself is run in the worker (`Trial`).
 """
 
 from __future__ import annotations
@@ -21,11 +21,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..base.arguments import plural, shown
-from ..errors import DefinitionError, InputError
+from ..base.arguments import plural, raised, shown
+from ..base.device import DEVICES
+from ..calling import call as call_in_worker
+from ..errors import (
+    BuildError,
+    CrashError,
+    DefinitionError,
+    InputError,
+    LltmInlineError,
+    SignatureError,
+    ToolchainError,
+)
+from ..model.kernel import Kernel
+from ..model.registry import Argument, Op, registry
 from ..model.shapes import Formula, Shape
 from ..run.cases.drawing import is_label
-from ..run.function import each, same, tensors
+from ..run.function import as_tuple, copied, each, same, tensors
+from ..source.template import usual_device
 
 #: In the order in which a reader meets them.
 _LETTERS = "NMKLPQRSTUVWXYZABCDEFGHIJO"
@@ -37,9 +50,8 @@ _SMALL = 16
 _ORDERED = 6
 #: What is called so is in order, even where the example counts: `torch.linspace(0, 1, 11)`.
 _IN_ORDER = re.compile(r"sorted|edges|bounds|boundaries|bins|breaks|knots|thresholds|offsets|ptr|seqlens|xp\Z")
-#: An axis of an argument: the place of that, and the axis.
-_Axis = tuple[int, int]
-#: An axis of an argument, by the name of that; None for each of its axes.
+#: An axis of an argument, by the name of that; an end may be None for each of its axes.
+_Axis = tuple[str, int]
 End = tuple[str, int | None]
 
 
@@ -61,12 +73,11 @@ class Said:
     apart: Callable[[str, int, int], bool]
     ties: Sequence[tuple[End, End]]
 
-    def letters(self, names: Sequence[str], values: Sequence[Any], extents: Collection[int]) -> dict[int, str]:
+    def letters(self, given: Mapping[str, Any], extents: Collection[int]) -> dict[int, str]:
         """Give each extent its letter: the one that it has where it comes from, else one that means nothing else there."""
         found: dict[int, str] = {}
         for (name, axis), letter in self.told.items():
-            value = values[names.index(name)] if name in names else None
-            shape = value.shape if isinstance(value, Tensor) else ()
+            shape = value.shape if isinstance(value := given.get(name), Tensor) else ()
             place = 0 if axis is None and len(shape) == 1 else axis
             if place is None or not -len(shape) <= place < len(shape) or letter in found.values():
                 continue
@@ -217,29 +228,23 @@ class Call:
     results: tuple[Any, ...]
     changed: tuple[int, ...]
     returned: tuple[int | None, ...]
-    kind: str
 
     def less(self, places: Collection[int]) -> Call:
         """Return the call as if it had not returned what stands at some places."""
-        results, returned = (
-            tuple(one for place, one in enumerate(values) if place not in places)
-            for values in (self.results, self.returned)
-        )
+        left = [place for place in range(len(self.results)) if place not in places]
+        results, returned = (tuple(values[place] for place in left) for values in (self.results, self.returned))
         return replace(self, results=results, returned=returned)
 
 
 def call(function: Callable[..., Any], values: Sequence[Any]) -> Call:
     """Call a function on copies of values, and see what it does to them."""
-    copies = [each(value, lambda one: one.detach().clone()) for value in values]
+    copies = copied([*values])
     with torch.no_grad():
         results = function(*copies)
-    changed = tuple(
-        index for index, (value, copy) in enumerate(zip(values, copies, strict=True)) if not same(value, copy)
-    )
-    kind = "nothing" if results is None else "tuple" if isinstance(results, tuple | list) else "one"
-    found = () if results is None else tuple(results) if isinstance(results, tuple | list) else (results,)
+    changed = (index for index, pair in enumerate(zip(values, copies, strict=True)) if not same(*pair))
+    found = () if results is None else as_tuple(results)
     places = {id(copy): index for index, copy in enumerate(copies) if isinstance(copy, Tensor)}
-    return Call(found, changed, tuple(places.get(id(result)) for result in found), kind)
+    return Call(found, tuple(changed), tuple(places.get(id(result)) for result in found))
 
 
 def _tried(function: Callable[..., Any], values: Sequence[Any]) -> Call | None:
@@ -257,8 +262,7 @@ class Example:
     """An example call, explored.
 
     Attributes:
-        names: of the arguments.
-        values: of the arguments.
+        given: the arguments by name.
         free: for each extent of a tensor that may be another its letter, or as many letters as it is: `2M`.
         first: the call of the reference with the example; None without one.
         maker: makes inputs, where the user said how.
@@ -267,8 +271,7 @@ class Example:
         made: by the maker at several sizes, those of the example first.
     """
 
-    names: tuple[str, ...]
-    values: tuple[Any, ...]
+    given: Mapping[str, Any]
     free: Mapping[int, str]
     reference: Callable[..., Any] | None
     first: Call | None
@@ -277,27 +280,29 @@ class Example:
     chance: Mapping[int, int] = field(default_factory=dict)
     made: Sequence[tuple[dict[str, int], Sequence[Any]]] = ()
 
+    @property
+    def values(self) -> tuple[Any, ...]:
+        return tuple(self.given.values())
+
     @cached_property
     def inputs(self) -> Callable[..., Any]:
         """Draws inputs like those of the example."""
-        return self.maker or Inputs(tuple(map(self._like, self.names, self.values)))
+        return self.maker or Inputs(tuple(map(self._like, self.given, self.values)))
 
     @property
     def is_plain(self) -> bool:
         """Whether the inputs are drawn as those of any op are: real numbers of both signs in tensors that stand alone."""
         plain = [v for v in self.values if isinstance(v, Tensor) and v.dtype == self.dtype and v.is_floating_point()]
-        return (
-            self.maker is None
-            and len(plain) == len(self.values)
-            and all(v.numel() and v.min() < 0 for v in plain)
-            and not any(_is_sorted(v, name) for name, v in zip(self.names, plain, strict=True))
-        )
+        if self.maker is not None or len(plain) < len(self.values):
+            return False
+        pairs = zip(self.given, plain, strict=True)
+        return all(v.numel() and v.min() < 0 and not _is_sorted(v, name) for name, v in pairs)
 
     def _like(self, name: str, value: Any) -> Like:
         if name in self.bound:
             return Like(value, self._written(self.bound[name]))
         if not isinstance(value, Tensor):
-            return Like(value, "".join(map(self.shape, tensors(value)[:1])))
+            return Like(value, "".join(self._written(one.shape) for one in tensors(value)[:1]))
         below: list[str] = []
         is_index = value.dtype in (torch.int64, torch.int32) and value.numel()
         if is_index and (value.min() >= 0 or _marks(value).any()):
@@ -307,11 +312,9 @@ class Example:
             fixed = [e for tensor in tensors(self.values) for e in tensor.shape if e not in self.free] + numbers
             if ends or not any(extent > top for extent in fixed):
                 below = [letter for letter, e in self.sizes.items() if (e == top if ends else e > top)]
-        return Like(value, self.shape(value), tuple(below), value.dtype if value.dtype != self.dtype else None, name)
-
-    def shape(self, value: Tensor) -> str:
-        """Write the shape of a tensor in letters."""
-        return self._written(value.shape)
+        return Like(
+            value, self._written(value.shape), tuple(below), value.dtype if value.dtype != self.dtype else None, name
+        )
 
     def shape_of_input(self, place: int) -> str:
         """Write the shape of an argument that is a tensor, or a list of such.
@@ -320,21 +323,20 @@ class Example:
             DefinitionError: the user's function gives it extents that are no sums of letters.
         """
         if self.maker is None:
-            return self.shape(tensors(self.values[place])[0])
+            return self._written(tensors(self.values[place])[0].shape)
         shapes = [(sizes, tensors(values[place])[0].shape) for sizes, values in self.made]
-        words = [
-            self._linear([(sizes, shape[axis]) for sizes, shape in shapes])
-            for axis in range(min(len(shape) for _, shape in shapes))
-        ]
+        axes = range(min(len(shape) for _, shape in shapes))
+        words = [self._linear([(sizes, shape[axis]) for sizes, shape in shapes]) for axis in axes]
         if None in words or len({len(shape) for _, shape in shapes}) > 1:
             raise DefinitionError(
-                f"inputs() gives {self.names[place]} the shapes "
+                f"inputs() gives {[*self.given][place]} the shapes "
                 f"{' and '.join(f'{tuple(shape)} at {_at(sizes)}' for sizes, shape in (shapes[0], shapes[-1]))}, want extents that are "
                 "sums of letters and numbers, such as B, 2*D or T+4. Give what is none a letter of its own"
             )
         return " ".join(map(str, words))
 
     def _written(self, extents: Sequence[int]) -> str:
+        """Write extents in letters."""
         return " ".join(str(self.free.get(extent, extent)) for extent in extents)
 
     def small(self, most: int) -> tuple[int, ...]:
@@ -345,7 +347,7 @@ class Example:
             sizes = {letter: extent if extent < _SMALL else extent // factor for letter, extent in self.sizes.items()}
             if any(extent >= _SMALL and extent % factor for extent in self.sizes.values()):
                 break
-            shapes = [Shape.parse(self.shape(tensor))(sizes) for tensor in tensors(self.values)]
+            shapes = [Shape.parse(self._written(tensor.shape))(sizes) for tensor in tensors(self.values)]
             if sum(map(math.prod, shapes)) <= most:
                 return tuple(sizes.values())
         return ()
@@ -367,11 +369,12 @@ class Example:
         """What the tensors of real and complex numbers have in common."""
         return common_dtype(self.values) or torch.float32
 
-    def run(self, sizes: Mapping[str, int], values: Mapping[str, int] | None = None, seed: int = 0) -> Call | None:
+    def run(self, known: Mapping[str, int], seed: int = 0) -> Call | None:
         """Run the reference at other sizes, and with other whole numbers; None where it refuses them."""
         assert self.reference is not None
-        inputs = [(values or {}).get(name, value) for name, value in zip(self.names, self.at(sizes, seed), strict=True)]
-        return _tried(self.reference, inputs)
+        made = self.at({letter: known[letter] for letter in self.sizes}, seed)
+        numbers = {name: known.get(name, number) for name, number in self._numbers.items()}
+        return _tried(self.reference, [*(dict(zip(self.given, made, strict=True)) | numbers).values()])
 
     def takes(self, dtype: torch.dtype) -> bool:
         """Tell whether the reference computes in another dtype, too: what makes a tensor by `torch.zeros(n)` knows one only."""
@@ -393,32 +396,21 @@ class Example:
         return "?" if None in words else " ".join(map(str, words))
 
     @cached_property
-    def _probes(self) -> list[tuple[dict[str, int], dict[str, int], Call]]:
+    def _probes(self) -> list[tuple[dict[str, int], Call]]:
         """The reference at other sizes and with other whole numbers: each alone, and all together."""
-        numbers = self._numbers
-        moves: list[tuple[dict[str, int], dict[str, int]]] = [({}, {})]
-        moves += [({letter: step}, {}) for letter in self.sizes for step in _STEPS]
-        moves += [({}, {name: step}) for name in numbers for step in (1, 2)]
-        moves += [(dict(zip(self.sizes, steps, strict=False)), {}) for steps in (_TOGETHER, _TOGETHER[::-1])]
-        moves += [(dict(zip(self.sizes, _TOGETHER, strict=False)), dict.fromkeys(numbers, 1))]
-        probes = []
-        for extents, values in moves:
-            sizes = {letter: size + extents.get(letter, 0) for letter, size in self.sizes.items()}
-            given = {name: value + values.get(name, 0) for name, value in numbers.items()}
-            found = self.run(sizes, given)
-            if found is not None:
-                probes.append((sizes, given, found))
-        return probes
+        numbers, known = self._numbers, self.sizes | self._numbers
+        moves = [{}, *({letter: step} for letter in self.sizes for step in _STEPS)]
+        moves += [{name: step} for name in numbers for step in (1, 2)]
+        together, other = (dict(zip(self.sizes, steps, strict=False)) for steps in (_TOGETHER, _TOGETHER[::-1]))
+        moves += [together, other, together | dict.fromkeys(numbers, 1)]
+        probes = [{name: value + steps.get(name, 0) for name, value in known.items()} for steps in moves]
+        return [(probe, found) for probe in probes if (found := self.run(probe)) is not None]
 
     def _extent(self, which: int, axis: int) -> str | None:
         """Write one extent of a result as the first formula that holds in every probe."""
-        probes = [
-            (sizes | numbers, call_.results[which].shape[axis])
-            for sizes, numbers, call_ in self._probes
-            if call_.results[which].dim() > axis
-        ]
-        linear = self._linear(probes)
-        if linear is not None:
+        shapes = [(known, one.results[which].shape) for known, one in self._probes]
+        probes = [(known, shape[axis]) for known, shape in shapes if len(shape) > axis]
+        if (linear := self._linear(probes)) is not None:
             return linear
         moved = [name for name in self._numbers if len({known[name] for known, _ in probes}) > 1]
         for text in _formulas([*self.sizes], moved):
@@ -430,8 +422,7 @@ class Example:
 
     @property
     def _numbers(self) -> dict[str, int]:
-        pairs = zip(self.names, self.values, strict=True)
-        return {name: value for name, value in pairs if _is_number(value) and name not in self.bound}
+        return {name: one for name, one in self.given.items() if _is_number(one) and name not in self.bound}
 
     def _linear(self, probes: Sequence[tuple[dict[str, int], int]]) -> str | None:
         """Write an extent as a sum of letters and a constant."""
@@ -510,22 +501,16 @@ def drawn(maker: Callable[..., Any], sizes: Mapping[str, int]) -> Any:
     try:
         return maker(lambda *shape: torch.randn(shape, generator=generator), **sizes)
     except Exception as error:
-        said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        raise DefinitionError(f"inputs(randn, {_at(sizes)}) failed: {said}") from error
+        raise DefinitionError(f"inputs(randn, {_at(sizes)}) failed: {raised(error)}") from error
 
 
 def explore(
-    names: Sequence[str],
-    values: Sequence[Any],
-    said: Said,
-    reference: Callable[..., Any] | None,
-    maker: Callable[..., Any] | None,
+    given: Mapping[str, Any], said: Said, reference: Callable[..., Any] | None, maker: Callable[..., Any] | None
 ) -> Example:
     """Find out which extents of an example may be others.
 
     Args:
-        names: of the arguments.
-        values: of the arguments.
+        given: the arguments by name.
         said: of the extents.
         reference: of the op, or None.
         maker: has made the example, with the extents of `sizes_of`, where the user said how.
@@ -536,32 +521,30 @@ def explore(
     """
     chance: dict[int, int] = {}
     if reference is not None and maker is None:
-        values, chance = _told_apart(names, values, said, reference)
-    extents, bound = _extents_of(names, values, said, maker is not None)
-    first = None if reference is None else _first_call(reference, names, values)
-    letters = said.letters(names, values, extents)
+        given, chance = _told_apart(given, said, reference)
+    extents, bound = _extents_of(given, said, maker is not None)
+    first = None if reference is None else _first_call(reference, given)
+    letters = said.letters(given, extents)
     made: list[tuple[dict[str, int], Sequence[Any]]] = []
     if maker is not None:
         sizes = sizes_of(maker)
         letters = {extent: letter for letter, extent in sizes.items()}
-        made.append((sizes, values))
+        made.append((sizes, [*given.values()]))
         for steps in (*({letter: 1} for letter in sizes), dict(zip(sizes, cycle(_TOGETHER), strict=False))):
             other = {letter: size + steps.get(letter, 0) for letter, size in sizes.items()}
             inputs = drawn(maker, other)
             made.append((other, [inputs] if isinstance(inputs, Tensor) else inputs))
         # A number that is another at other sizes is made, and nobody chooses it.
-        moves = zip(names, zip(*(inputs for _, inputs in made), strict=False), strict=False)
+        moves = zip(given, zip(*(inputs for _, inputs in made), strict=False), strict=False)
         bound = {name: () for name, those in moves if _is_number(those[0]) and len({*those}) > 1}
-    example = Example(tuple(names), tuple(values), letters, reference, first, maker, bound, chance, made)
+    example = Example(given, letters, reference, first, maker, bound, chance, made)
     if reference is None or maker is not None:
         return example
     taken = [extent for extent in extents if _moves(example, extent)]
     return replace(example, free=_with_multiples(example, said, taken, extents))
 
 
-def _extents_of(
-    names: Sequence[str], values: Sequence[Any], said: Said, is_made: bool
-) -> tuple[list[int], dict[str, Sequence[int]]]:
+def _extents_of(given: Mapping[str, Any], said: Said, is_made: bool) -> tuple[list[int], dict[str, Sequence[int]]]:
     """List the extents of an example that the text asks for, or is told by a number; and which number tells which.
 
     Raises:
@@ -569,18 +552,19 @@ def _extents_of(
     """
     extents: dict[int, None] = {}
     bound: dict[str, Sequence[int]] = {}
-    single = any(isinstance(value, Tensor) and value.dtype == common_dtype(values) for value in values)
-    for name, value in zip(names, values, strict=True):
+    main = common_dtype([*given.values()])
+    single = any(isinstance(value, Tensor) and value.dtype == main for value in given.values())
+    for name, value in given.items():
         if of_one_shape(value) and not single:  # else the extents of a list follow from those of others
             value = tensors(value)[0]
         if isinstance(value, Tensor):
             known = {extent for axis, extent in enumerate(value.shape) if said.asked(name, axis, value.dim())}
-            for number, given in zip(names, values, strict=True):
+            for number, one in given.items():
                 # Who asks for no extent is told it, or the number of elements.
-                if _is_number(given) and given > 1 and not is_made:
-                    if given in value.shape and given not in known | {*extents}:
-                        bound[number] = (given,)
-                    elif given == value.numel() and not known:
+                if _is_number(one) and one > 1 and not is_made:
+                    if one in value.shape and one not in known | {*extents}:
+                        bound[number] = (one,)
+                    elif one == value.numel() and not known:
                         bound[number] = tuple(value.shape)
             told = {extent for those in bound.values() for extent in those}
             extents |= {extent: None for extent in value.shape if extent > 1 and extent in known | told}
@@ -589,26 +573,25 @@ def _extents_of(
     return list(extents), bound
 
 
-def _first_call(reference: Callable[..., Any], names: Sequence[str], values: Sequence[Any]) -> Call:
+def _first_call(reference: Callable[..., Any], given: Mapping[str, Any]) -> Call:
     """Call the reference with the example; torch's random numbers stay where they are."""
+    values = [*given.values()]
     try:
         with torch.random.fork_rng(devices=[]):
             return call(reference, values)
     except Exception as error:
-        raised = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         raise DefinitionError(
-            f"the reference fails on the example inputs ({', '.join(map(words, values))}): {raised}. "
-            f"It is called as the function is: ({', '.join(names)})"
+            f"the reference fails on the example inputs ({', '.join(map(words, values))}): {raised(error)}. "
+            f"It is called as the function is: ({', '.join(given)})"
         ) from error
 
 
 def _with_multiples(example: Example, said: Said, taken: Sequence[int], extents: Sequence[int]) -> Mapping[int, str]:
     """Give letters to the extents that the reference accepts at other sizes, alone or together with a multiple of theirs."""
-    names, values = example.names, example.values
-    free = said.letters(names, values, taken)
+    free = said.letters(example.given, taken)
     # An extent that the reference does not accept at another size is fixed, unless it does so together with a multiple of it.
     for low, high in permutations([extent for extent in extents if extent not in taken], 2):
-        letter, times = said.letters(names, values, [*free, low])[low], high // low
+        letter, times = said.letters(example.given, [*free, low])[low], high // low
         if high == times * low and low not in free and high not in free:
             both = replace(example, free=free | {low: letter, high: f"{times}{letter}"})
             if _moves(both, low):
@@ -621,11 +604,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _told_apart(
-    names: Sequence[str],
-    values: Sequence[Any],
-    said: Said,
-    reference: Callable[..., Any],
-) -> tuple[Sequence[Any], dict[int, int]]:
+    given: Mapping[str, Any], said: Said, reference: Callable[..., Any]
+) -> tuple[Mapping[str, Any], dict[int, int]]:
     """Give axes that have one extent by chance extents of their own: a kernel that takes one for the other is right for squares.
 
     They are told apart where the reference takes them so, and the function asks for them.
@@ -633,57 +613,48 @@ def _told_apart(
     Returns:
         The values, and for each new extent the one in whose place it is.
     """
+    ranks = {name: value.dim() for name, value in given.items() if isinstance(value, Tensor)}
 
-    def moved(extents: Mapping[_Axis, int]) -> list[Any]:
-        found, draw = list(values), partial(torch.randn, generator=torch.Generator().manual_seed(0))
-        for place in {place for place, _ in extents}:
-            shape = [extents.get((place, axis), extent) for axis, extent in enumerate(values[place].shape)]
-            like = Like(values[place], " ".join(map(str, shape)), (), values[place].dtype, names[place])
-            (found[place],) = Inputs((like,))(draw)
+    def moved(extents: Mapping[_Axis, int]) -> dict[str, Any]:
+        found, draw = dict(given), partial(torch.randn, generator=torch.Generator().manual_seed(0))
+        for name in sorted({name for name, _ in extents}, key=[*given].index):
+            shape = [extents.get((name, axis), extent) for axis, extent in enumerate(given[name].shape)]
+            like = Like(given[name], " ".join(map(str, shape)), (), given[name].dtype, name)
+            (found[name],) = Inputs((like,))(draw)
         return found
 
     def takes(extents: Mapping[_Axis, int]) -> bool:
-        return _tried(reference, moved(extents)) is not None
+        return _tried(reference, [*moved(extents).values()]) is not None
 
-    axes = {
-        (place, axis): extent
-        for place, value in enumerate(values)
-        if isinstance(value, Tensor)
-        for axis, extent in enumerate(value.shape)
-        if extent > 1
-    }
+    axes = {(name, axis): extent for name in ranks for axis, extent in enumerate(given[name].shape) if extent > 1}
     apart: dict[_Axis, int] = {}
     chance: dict[int, int] = {}
-    used = {*axes.values(), *filter(_is_number, values)}
+    used = {*axes.values(), *filter(_is_number, given.values())}
     for extent in dict.fromkeys(axes.values()):
         left = [axis for axis, other in axes.items() if other == extent]
         parts: list[list[_Axis]] = []
-        for part in _parts(left, {place: values[place].dim() for place, _ in left}):
+        for part in _parts(left, ranks):
             if part and {*part} <= {*left} and all(takes(dict.fromkeys(part, extent + step)) for step in _STEPS):
                 parts.append([*part])
                 left = [axis for axis in left if axis not in part]
-        parts = _tied(parts + [left] * bool(left), names, values, said.ties)
-        for part in _told(parts, names, values, said.apart)[:-1]:
+        parts = _tied(parts + [left] * bool(left), ranks, said.ties)
+        for part in _told(parts, ranks, said.apart)[:-1]:
             # A multiple: what a text asks of the one, as 128 % 4 == 0, the other has as well.
             new = next(number for number in count(2 * extent, extent) if number not in used)
             used.add(new)
             chance[new] = extent
             apart |= dict.fromkeys(part, new)
-    return (moved(apart), chance) if apart and takes(apart) else (values, {})
+    return (moved(apart), chance) if apart and takes(apart) else (given, {})
 
 
-def _tied(
-    parts: list[list[_Axis]], names: Sequence[str], values: Sequence[Any], ties: Sequence[tuple[End, End]]
-) -> list[list[_Axis]]:
+def _tied(parts: list[list[_Axis]], ranks: Mapping[str, int], ties: Sequence[tuple[End, End]]) -> list[list[_Axis]]:
     """Join parts that a function wants to be of one extent."""
-    ranks = {name: one.dim() for name, one in zip(names, values, strict=True) if isinstance(one, Tensor) and one.dim()}
     for (one, i), (other, j) in ties:
-        if not {one, other} <= {*ranks}:
+        if not ranks.get(one) or not ranks.get(other):
             continue
         whole = [(axis, axis) for axis in range(min(ranks[one], ranks[other]))]
         for a, b in whole if i is None or j is None else [(i % ranks[one], j % ranks[other])]:
-            ends = {(names.index(one), a), (names.index(other), b)}
-            joined = [part for part in parts if ends & {*part}]
+            joined = [part for part in parts if {(one, a), (other, b)} & {*part}]
             if len(joined) == 2:
                 early, late = joined
                 parts = [[*early, *late] if part is late else part for part in parts if part is not early]
@@ -691,24 +662,24 @@ def _tied(
 
 
 def _told(
-    parts: Sequence[list[_Axis]], names: Sequence[str], values: Sequence[Any], asked: Callable[[str, int, int], bool]
+    parts: Sequence[list[_Axis]], ranks: Mapping[str, int], asked: Callable[[str, int, int], bool]
 ) -> list[list[_Axis]]:
     """Join what a function does not ask for with the nearest axis of the same tensor that it asks for; none are told apart without."""
-    known = {(place, axis) for part in parts for place, axis in part if asked(names[place], axis, values[place].dim())}
-    told = [[*part] for part in parts if known & {*part}]
+    known = [(name, axis) for part in parts for name, axis in part if asked(name, axis, ranks[name])]
+    told = [[*part] for part in parts if {*known} & {*part}]
     for part in parts:
-        if known & {*part}:
+        if {*known} & {*part}:
             continue
-        if not {place for place, _ in part} <= {place for place, _ in known}:
+        if not {name for name, _ in part} <= {name for name, _ in known}:
             return []
-        near = [(abs(axis - other), same, other) for place, axis in part for same, other in known if same == place]
-        home = next(other for other in told if min(near)[1:] in other)
+        near = [(abs(axis - other), same, other) for name, axis in part for same, other in known if same == name]
+        home = next(one for one in told if min(near)[1:] in one)
         home += part
-        told.sort(key=lambda other: other is home)  # what the reference does not accept at another size comes last
+        told.sort(key=lambda one: one is home)  # what the reference does not accept at another size comes last
     return told
 
 
-def _parts(axes: Sequence[_Axis], ranks: Mapping[int, int]) -> Iterator[Sequence[_Axis]]:
+def _parts(axes: Sequence[_Axis], ranks: Mapping[str, int]) -> Iterator[Sequence[_Axis]]:
     """List what axes of one extent may belong together: each alone, those at one place from either end, and pairs."""
     yield from ([axis] for axis in axes)
     for index in range(max(ranks.values(), default=0)):
@@ -727,3 +698,88 @@ def words(value: Any) -> str:
     if isinstance(value, Tensor):
         return f"{str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}"
     return shown(value, 30)
+
+
+#: The output of an op that is called to see how many tensors a function returns.
+COUNT = "count_of_tensors"
+COUNTS = (Argument(COUNT, "int"),)
+
+
+class Trial:
+    """The snippet's function itself, called in the worker in the place of a reference that nobody gave.
+
+    Args:
+        op, kernel: of the function, as far as its text tells; neither is registered.
+    """
+
+    def __init__(self, op: Op, kernel: Kernel) -> None:
+        self.op, self.kernel, self.device = op, kernel, usual_device(kernel)
+        self.crash: CrashError | None = None
+
+    def __call__(self, *values: Any) -> Any:
+        """Call it; once it has crashed it is not called again.
+
+        Raises:
+            CrashError: it crashed. Exception: whatever it raises.
+        """
+        if self.crash is not None:
+            raise self.crash
+        before = copied(values)
+        there = [each(value, lambda one: one.to(DEVICES[self.device].tensors)) for value in values]
+        try:
+            with registry.lent(self.op):
+                returned = call_in_worker(self.kernel, *there, device=self.device)
+        except CrashError as crash:
+            self.crash = crash
+            raise
+        for value, other in zip(tensors(values), tensors(there), strict=True):
+            value.copy_(other)
+        changed = [v for v, b in zip(values, before, strict=True) if isinstance(v, Tensor) and not torch.equal(v, b)]
+        results = [each(one, lambda tensor: _itself(tensor.cpu(), changed)) for one in as_tuple(returned)]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def first(self, values: Sequence[Any]) -> Call:
+        """Call it with the example.
+
+        Raises:
+            CrashError: it crashes. DefinitionError: it raises. BuildError, SignatureError, ToolchainError: it cannot be built.
+        """
+        example = f"({', '.join(map(words, values))})"
+        try:
+            return call(self, values)
+        except CrashError as crash:
+            crash.add_note(
+                f"{self.kernel.name}: it ran on the example inputs {example}. Give it such as it takes, or mend it."
+            )
+            raise
+        except LltmInlineError:
+            raise
+        except Exception as error:
+            why = f"it fails on the example inputs {example}: {raised(error)}. Give inputs that it takes"
+            raise DefinitionError(why) from error
+
+
+def _itself(result: Tensor, changed: Sequence[Tensor]) -> Tensor:
+    """Return the argument that a result is: one that was changed, and holds what was returned."""
+    same = [one for one in changed if one.dtype == result.dtype and torch.equal(one, result)]
+    return same[0] if same else result
+
+
+def seen(op: Op, op_of: Callable[..., Op], kernel_of: Callable[[Op], Kernel], values: Sequence[Any]) -> Op:
+    """Complete an op without a reference by runs of the function itself: how many tensors it returns, their dtypes and shapes.
+
+    Raises:
+        CrashError, DefinitionError: the function crashes, or raises, on the example inputs.
+        BuildError, SignatureError, ToolchainError: it cannot be built, and nothing else says how many tensors it returns.
+    """
+    uncounted = op.signature.outputs == COUNTS
+    try:
+        if uncounted:
+            (count,) = Trial(op, kernel_of(op)).first(values).results
+            op = op_of(count=count)
+        trial = Trial(op, kernel_of(op))
+        return op_of(trial=(trial, trial.first(values)))
+    except (BuildError, SignatureError, ToolchainError):
+        if uncounted:
+            raise
+        return op  # the first build says it again, of a kernel that is registered

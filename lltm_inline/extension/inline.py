@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..base.arguments import did_you_mean, function, plural, refusal, shown, string, strings
+from ..base.arguments import did_you_mean, function, plural, require, shown, string, strings
 from ..cpp.functions import Function, at_file_scope, laid_open, squeezed
 from ..cpp.masks import heads, mask, taken
 from ..diagnosis.source_text import bracket_fault, python_line
@@ -28,26 +28,13 @@ from ..model.registry import Argument, Op, registry
 from ..model.reserved import is_reserved
 from ..run.cases.drawing import is_label
 from ..run.compare import dtype_name
-from ..run.function import each, tensors
+from ..run.function import as_tuple, differentiable, each, tensors
 from ..source.signature import aliases_in, meant_function
 from ..source.types import read_type
+from . import example
 from .classic import calling, flags_of
-from .example import (
-    Call,
-    End,
-    Example,
-    Said,
-    call,
-    common_dtype,
-    drawn,
-    explore,
-    of_one_shape,
-    sizes_of,
-    words,
-)
-from .matching import FILLED, is_tensor, match_functions, of_gradient, unqualified
+from .matching import FILLED, Match, is_tensor, of_gradient, unqualified
 from .reading import Unclear, body_of, find_modules, result_of, used_by, whole_body, without_modules
-from .trial import COUNT, COUNTS, Trial, seen
 
 #: Arguments of `load_inline` that ask for what does not exist here.
 _SYCL = ("sycl_sources", "extra_sycl_cflags", "with_sycl")
@@ -193,21 +180,18 @@ no_implicit_headers: accepted, without effect.
             raise InputError(f"line {found[0]} of the text is Python: {shown(found[1].strip())}. Want C++ or CUDA")
         if mistake := _unfinished(snippet.text):
             raise InputError(mistake)
-        cxx, nvcc = (
-            strings(name, flags or ())
-            for name, flags in (("extra_cflags", extra_cflags), ("extra_cuda_cflags", extra_cuda_cflags))
-        )
+        cxx, nvcc = strings("extra_cflags", extra_cflags or ()), strings("extra_cuda_cflags", extra_cuda_cflags or ())
         includes = (f"-I{path}" for path in strings("extra_include_paths", extra_include_paths or ()))
         flags = (*flags_of(cxx, nvcc, bool(snippet.cuda)), *includes)
         bound = snippet.bound(functions)
         pairs = snippet.pairs(bound, gradient)
-        own, example = _of("reference", reference, pairs), _of("inputs", inputs, pairs)
+        own, called_with = _of("reference", reference, pairs), _of("inputs", inputs, pairs)
     made: list[Kernel] = []
     for forward, backward in pairs.items():
         names = {"forward": bound[forward]} | ({"backward": bound[backward]} if backward else {})
         what = f"{where}, {forward!r}"
         with naming(what):
-            made.append(_Pair(snippet, forward, names, own(forward), example(forward), flags).registered(what))
+            made.append(_Pair(snippet, forward, names, own(forward), called_with(forward), flags).registered(what))
     return made[0] if len(made) == 1 else tuple(made)
 
 
@@ -295,8 +279,8 @@ class Snippet:
                     f"gradient={gradient!r}: say of which function: {{'{others[0] if others else 'FORWARD'}': {gradient!r}}}"
                 )
             gradient = {others[0]: gradient}
-        if gradient is not None and not isinstance(gradient, Mapping):
-            raise refusal("gradient", gradient, "a dict of functions by name, {'foo': 'foo_grad'}")
+        known = gradient is None or isinstance(gradient, Mapping)
+        require(known, "gradient", gradient, "a dict of functions by name, {'foo': 'foo_grad'}")
         found = dict(gradient or {})
         for name in [*found, *found.values()]:
             if name not in bound:
@@ -343,7 +327,7 @@ class Reference:
             return left[0] if len(left) == 1 else left
         if not self.places or results is None:
             return results
-        for place, result in zip(self.places, results if isinstance(results, tuple | list) else [results], strict=True):
+        for place, result in zip(self.places, as_tuple(results), strict=True):
             if values[place].shape != result.shape:
                 raise ValueError(
                     f"the result has shape {tuple(result.shape)}, what it belongs into {tuple(values[place].shape)}"
@@ -461,8 +445,8 @@ def _values(inputs: Any, arguments: Sequence[_Argument]) -> tuple[Any, ...]:
     """
     if isinstance(inputs, Tensor) and len(arguments) == 1:
         inputs = (inputs,)
-    if not isinstance(inputs, list | tuple):
-        raise refusal("inputs", inputs, f"the arguments of one call, ({', '.join(a.name for a in arguments)})")
+    wants = f"the arguments of one call, ({', '.join(a.name for a in arguments)})"
+    require(isinstance(inputs, list | tuple), "inputs", inputs, wants)
     left = arguments[len(inputs) :]
     if left and all(argument.default is not None for argument in left):
         inputs = [*inputs, *(argument.value for argument in left)]
@@ -470,11 +454,10 @@ def _values(inputs: Any, arguments: Sequence[_Argument]) -> tuple[Any, ...]:
         listed = ", ".join(f"{argument.type} {argument.own}" for argument in arguments)
         raise InputError(f"inputs has {plural(len(inputs), 'value')}, it takes {len(arguments)}: {listed}")
     for argument, value in zip(arguments, inputs, strict=True):
-        if not fits(argument.type, value):
-            dense = "dense " * argument.type.startswith("Tensor")
-            raise refusal(f"inputs: {argument.own}", value, f"a {dense}{argument.type}")
+        dense = "dense " * argument.type.startswith("Tensor")
+        require(fits(argument.type, value), f"inputs: {argument.own}", value, f"a {dense}{argument.type}")
         if argument.is_list and len({one.dtype for one in value}) != 1:
-            listed = ", ".join(map(words, value)) or "none"
+            listed = ", ".join(map(example.words, value)) or "none"
             raise InputError(f"inputs: {argument.own} holds {listed}: want tensors of one dtype, one at least")
     plain = [each(value, lambda one: one.detach().cpu()) for value in inputs]  # parameters, and what lies on a GPU
     plain = [list(value) if isinstance(value, tuple) else value for value in plain]
@@ -552,7 +535,7 @@ class _Pair:
         self.arguments = _arguments(self.found)
         self.maker = inputs if callable(inputs) else None
         if self.maker is not None:
-            inputs = drawn(self.maker, sizes_of(self.maker))
+            inputs = example.drawn(self.maker, example.sizes_of(self.maker))
         self.values = None if inputs is None else _values(inputs, self.arguments)
         self.code = used_by(self.names.values(), self.text, self.whole)
         self.masked, self.body = mask(self.code), body_of(self.code, self.found)
@@ -563,17 +546,17 @@ class _Pair:
         """Register op and kernel; a warning begins with `where`."""
         op = self.op()
         if self.given is None and self.values is not None and op.signature.outputs:
-            op = seen(op, self.op, self.kernel, self.values)
+            op = example.seen(op, self.op, self.kernel, self.values)
         _tell_of_the_one_before(op, where)
         registry.register(op)
         return registry.register(self.kernel(op))
 
     def kernel(self, op: Op) -> Kernel:
         """Make the kernel: the text, and behind it what calls its functions."""
-        bound = {"forward": self.names["forward"]} if op.signature.outputs == COUNTS else self.names
+        bound = {"forward": self.names["forward"]} if op.signature.outputs == example.COUNTS else self.names
         return calling(
             op,
-            match_functions(op, bound, self.whole, self.space, counted=True),
+            Match(op, bound, self.whole, self.space, counted=True),
             f"{self.text.rstrip()}\n\n{_IMPLICIT}",
             "inline",
             cuda=self.kind == "cuda",
@@ -582,7 +565,7 @@ class _Pair:
             doc="\n".join([_doc(op, self.kind), *self._guessed(op)]),
         )
 
-    def op(self, *, count: int = 0, trial: tuple[Trial, Call] | None = None) -> Op:
+    def op(self, *, count: int = 0, trial: tuple[example.Trial, example.Call] | None = None) -> Op:
         """Make the op that the function computes.
 
         Args:
@@ -597,14 +580,14 @@ class _Pair:
         values = (None,) * len(self.arguments) if self.values is None else self.values
         given = self.given if is_called else None
         reference = Reference(given, missing * bool(lacks), self._places(values) if void and given is not None else ())
-        names = [argument.name for argument in self.arguments]
-        known = explore(names, values, self.said, None if given is None else reference, self.maker)
+        named = {argument.name: value for argument, value in zip(self.arguments, values, strict=True)}
+        known = example.explore(named, self.said, None if given is None else reference, self.maker)
         differentiable = self._differentiable(known, bool(self._changed(known, void)))
         if trial is not None:
             known = replace(known, reference=trial[0], first=trial[1])
         # What a run without a reference may change has to come back from it, to be seen.
         may_change = void or (is_called and not count and _IN_PLACE.search(self.body) is not None)
-        changed, main = self._changed(known, may_change), common_dtype(known.values)
+        changed, main = self._changed(known, may_change), example.common_dtype(known.values)
         taken, shapes = list[str](), dict[str, str]()
         for place, (argument, value) in enumerate(zip(self.arguments, known.values, strict=True)):
             if main is not None and argument.is_list and value and value[0].dtype != main:
@@ -614,18 +597,17 @@ class _Pair:
                 )
             taken.append(str(replace(argument, dtype=_dtype(value, main), alias=changed.get(place, ""))))
             if argument.type in ("Tensor", "Tensor?", LIST):
-                shapes[argument.name] = known.shape_of_input(place) if of_one_shape(value) else "?"
+                shapes[argument.name] = known.shape_of_input(place) if example.of_one_shape(value) else "?"
         _require_whole_letters(known, shapes)
         outputs = [] if void else self._outputs(known, count)
         if known.first is not None and self.backward is not None and (kept := self._kept(outputs, self.backward)):
             reference = replace(reference, kept=kept)
             outputs = [name for place, name in enumerate(outputs) if place not in kept]
             known = replace(known, reference=Reference(known.reference, kept=kept), first=known.first.less(kept))
-        returned = []
-        for place, output in enumerate(outputs):
-            result = known.first.results[place] if known.first else None
-            itself = known.first.returned[place] if known.first else None
-            one = Argument(output, "int" if outputs == [COUNT] else _kind(result, self.found.returns))
+        returned, nothing = list[str](), (None,) * len(outputs)
+        results, places = (known.first.results, known.first.returned) if known.first else (nothing, nothing)
+        for place, (output, result, itself) in enumerate(zip(outputs, results, places, strict=True)):
+            one = Argument(output, "int" if output == example.COUNT else _kind(result, self.found.returns))
             if one.is_tensor:
                 shapes[output] = known.shape_of(place) if known.first else "?"
                 one = replace(one, dtype=_dtype(result, main), alias="" if itself is None else changed.get(itself, ""))
@@ -641,11 +623,7 @@ class _Pair:
             corners=False,
             doc="Made of a snippet for load_inline.",
         )
-        own = {letter: known.chance.get(extent, extent) for letter, extent in known.sizes.items()}
-        small = dict(zip(known.sizes, known.small(_MOST_ELEMENTS), strict=False))
-        # In the order of the op's letters: 2S names S later than S does.
-        own_size, check_size = (tuple(sizes[one] for one in op.letters if sizes) for sizes in (own, small))
-        return replace(op, benchmark_sizes=(own_size,) if tensors(known.values) else (), check_size=check_size)
+        return _sized(op, known)
 
     def _guessed(self, op: Op) -> Iterator[str]:
         """Say which letters, dtypes and gradient were taken from where."""
@@ -654,13 +632,11 @@ class _Pair:
         others = ("all others" if told else "all") + " of " + ("the example" if self.maker is None else "inputs()")
         where = f"{told} as text, comments or reference call them, " * bool(told) + others
         yield f"letters: {shapes}; {where if self.values else 'no example tells them'}"
-        by_pointers = (
-            "the example's, as the text takes pointers" if self.values else "the usual one, as no example tells it"
-        )
-        where = (
-            "those of ATen, as far as the reference takes them" if not _POINTERS.search(self.masked) else by_pointers
-        )
-        where = "those that the text dispatches over" if _DISPATCH.search(self.masked) else where
+        where = "the example's, as the text takes pointers" if self.values else "the usual one, as no example tells it"
+        if _DISPATCH.search(self.masked):
+            where = "those that the text dispatches over"
+        elif not _POINTERS.search(self.masked):
+            where = "those of ATen, as far as the reference takes them"
         yield f"dtypes: {', '.join(op.dtypes)}; {where}"
         own = "none, as no function is its backward" if self.backward is None else f"that of {self.backward.name}"
         through = f"{', '.join(one.name for one in op.gradients)}, through ATen, as the reference has one"
@@ -684,19 +660,21 @@ class _Pair:
         owners, asked = self._owners(body), dict[str, list[str]]()
         for own, argument, index in _EXTENT.findall(body):
             asked.setdefault(owners.get(own, ""), []).append(index or argument)
-        return lambda name, axis, rank: (
-            name in lists
-            or any(not re.fullmatch(r"-?\d+", one) or int(one) % rank == axis for one in asked.get(name, ()))
-        )
 
-    def _said(self) -> Said:
+        def asks(name: str, axis: int, rank: int) -> bool:
+            numbers = (int(one) if re.fullmatch(r"-?\d+", one) else axis for one in asked.get(name, ()))
+            return name in lists or any(number % rank == axis for number in numbers)
+
+        return asks
+
+    def _said(self) -> example.Said:
         """Read what the function, its comments and its reference call extents: `N = x.size(0)`, `x: (B, T, D)`, `B, T = x.shape`.
 
         And what it compares with each other: `a.sizes() == b.sizes()`, `a.size(1) == b.size(0)`.
         """
         variables = getattr(getattr(self.given, "__code__", None), "co_varnames", ())
         own = dict(zip(variables, (a.name for a in self.arguments), strict=False))
-        told: dict[End, str] = {}
+        told: dict[example.End, str] = {}
         taken = {one.upper() for one in _OF_EXTENTS.findall(self.body)} | {*_CAPITAL.findall(self.masked)}
         taken |= {name for name in variables if _CAPITAL.fullmatch(name)}
         for said, owners in ((self.body, self._owners(self.body)), (_source(self.given), own)):
@@ -720,7 +698,7 @@ class _Pair:
             if not before and not behind and bool(i) == bool(j)
         )
         told = {end: name for end, name in told.items() if name.isalpha()}
-        return Said(told, frozenset(taken), self._asker(self.body), self._asker(whole), ties)
+        return example.Said(told, frozenset(taken), self._asker(self.body), self._asker(whole), ties)
 
     def _places(self, inputs: Sequence[Any]) -> tuple[int, ...]:
         """Say which arguments take the results of a reference, where the function returns nothing.
@@ -729,7 +707,7 @@ class _Pair:
             DefinitionError: the reference neither changes an argument nor returns what one would become.
         """
         try:
-            first = call(self.given, inputs)
+            first = example.call(self.given, inputs)
         except Exception:  # `explore` says of it what there is to say
             return ()
         if first.changed and not first.results:
@@ -739,26 +717,22 @@ class _Pair:
         named.sort(key=lambda place: len(self.arguments[place].own) == 1)  # a word says more than a letter
         places = list(first.changed) or named or open_
         shapes = [result.shape for result in first.results if isinstance(result, Tensor)]
-        if (
-            not shapes
-            or len(first.results) > len(places)
-            or any(inputs[p].shape != s for p, s in zip(places, shapes, strict=False))
-        ):
+        fit = all(inputs[place].shape == shape for place, shape in zip(places, shapes, strict=False))
+        if not shapes or len(first.results) > len(places) or not fit:
             raise DefinitionError(
                 "it returns nothing, so it changes its arguments, and the reference neither changes one nor returns what "
                 "one becomes. Let it change what the function changes: lambda out, x: out.copy_(...)"
             )
         return tuple(places[: len(shapes)])
 
-    def _changed(self, known: Example, may: bool) -> dict[int, str]:
+    def _changed(self, known: example.Example, may: bool) -> dict[int, str]:
         """Give a letter to each argument that is changed in place: by the reference, or, without one, whatever may be if any may."""
         places: Sequence[int] = known.first.changed if known.first else ()
         if known.first is None and may:  # what a list that is const holds may be changed
-            open_ = [argument.is_list or (argument.open and argument.type == "Tensor") for argument in self.arguments]
-            places = [place for place, one in enumerate(open_) if one]
+            places = [i for i, a in enumerate(self.arguments) if a.is_list or (a.open and a.type == "Tensor")]
         return {place: f"{letter}!" for place, letter in zip(places, "abcdefghijklmnopqrstuvwxyz", strict=False)}
 
-    def _outputs(self, known: Example, told: int) -> list[str]:
+    def _outputs(self, known: example.Example, told: int) -> list[str]:
         """Name the outputs: as the function calls what it returns, where these are names of their own.
 
         Args:
@@ -773,28 +747,21 @@ class _Pair:
             returned = []
             if known.first is None and not told and "vector" in self.found.returns:
                 if self.values is not None:
-                    return [COUNT]
+                    return [example.COUNT]
                 raise DefinitionError(f"{error}: give inputs, to see in a call how many tensors it returns") from None
         count = len(known.first.results) if known.first else told or max(len(returned), 1)
         if known.first is not None and not count and not known.first.changed:
             raise DefinitionError("the reference returns nothing, and changes none of its arguments")
-        if known.first is not None and (
-            len(returned) < count if returned else count != 1 and self.found.returns.endswith("Tensor")
-        ):
-            raise DefinitionError(
-                f"the reference returns {plural(count, 'value')}, the function {plural(max(len(returned), 1), 'value')}"
-            )
-        used = list(known.names)
+        few = len(returned) < count if returned else count != 1 and self.found.returns.endswith("Tensor")
+        if known.first is not None and few:
+            values = plural(max(len(returned), 1), "value")
+            raise DefinitionError(f"the reference returns {plural(count, 'value')}, the function {values}")
         names: list[str] = []
-        for place in range(count):
-            own = returned[place] if place < len(returned) else ""
-            fits = (
-                re.fullmatch(r"[A-Za-z](?:\w*[A-Za-z0-9])?", own)
-                and not is_reserved(own)
-                and own not in (*used, *names)
-            )
-            names.append(own if fits else f"output{place if count > 1 else ''}")
-        return [f"{one}_{place}" if one in used else one for place, one in enumerate(names)]
+        for place, own in zip(range(count), [*returned, *[""] * count], strict=False):
+            fits = re.fullmatch(r"[A-Za-z](?:\w*[A-Za-z0-9])?", own) and not is_reserved(own)
+            taken = own in (*known.given, *names)
+            names.append(own if fits and not taken else f"output{place if count > 1 else ''}")
+        return [f"{one}_{place}" if one in known.given else one for place, one in enumerate(names)]
 
     def _kept(self, names: Sequence[str], backward: Function) -> dict[int, str]:
         """List results that are there for backward alone: it takes them by name, and a gradient for each of the others only."""
@@ -804,7 +771,7 @@ class _Pair:
         kept = {place: name for place, name in enumerate(names) if name in tensors}
         return kept if incoming and len(incoming) == len(names) - len(kept) < len(names) else {}
 
-    def _dtypes(self, main: torch.dtype | None, known: Example) -> tuple[str, ...]:
+    def _dtypes(self, main: torch.dtype | None, known: example.Example) -> tuple[str, ...]:
         """List the dtypes that text and reference take: those that it dispatches over; those of ATen; else the one of the example."""
         over = _DISPATCH.findall(self.masked)
         names = ["float32", "float64"] if over or not _POINTERS.search(self.masked) else []
@@ -815,19 +782,16 @@ class _Pair:
             dict.fromkeys([own, *(name for name in names if main is None or known.takes(getattr(torch, name)))])
         )
 
-    def _differentiable(self, known: Example, changed: bool) -> bool | tuple[str, ...]:
+    def _differentiable(self, known: example.Example, changed: bool) -> bool | tuple[str, ...]:
         """Say which inputs have a gradient: those that a backward returns one for, or that ATen finds."""
-        real = [
-            argument
-            for argument, value in zip(self.arguments, known.values, strict=True)
-            if argument.type == "Tensor" and (value is None or value.is_floating_point() or value.is_complex())
-        ]
+        pairs = [*zip(self.arguments, known.values, strict=True)]
+        real = [argument for argument, v in pairs if argument.type == "Tensor" and (v is None or differentiable(v))]
         if self.backward is None:
             plain = known.first is not None and not changed and not _POINTERS.search(self.masked)
             if not (plain and real and _has_graph(known)):
                 return False
             # Labels have none that anybody wants: two formulas that agree at 0 and 1 need not be equally steep there.
-            labels = {name for name, value in zip(known.names, known.values, strict=True) if is_label(value)}
+            labels = {name for name, value in known.given.items() if is_label(value)}
             wanted = tuple(argument.name for argument in real if argument.name not in labels)
             return wanted if labels and wanted else True
         try:
@@ -839,13 +803,21 @@ class _Pair:
         return said if len(said) == len(names) else tuple(argument.name for argument in real[: len(names)])
 
 
+def _sized(op: Op, known: example.Example) -> Op:
+    """Give an op the sizes of its example: to be timed at, and scaled down, to be checked at."""
+    own = {letter: known.chance.get(extent, extent) for letter, extent in known.sizes.items()}
+    small = dict(zip(known.sizes, known.small(_MOST_ELEMENTS), strict=False))
+    # In the order of the op's letters: 2S names S later than S does.
+    own_size, check_size = (tuple(sizes[one] for one in op.letters if sizes) for sizes in (own, small))
+    return replace(op, benchmark_sizes=(own_size,) if tensors(known.values) else (), check_size=check_size)
+
+
 def _wants_dense(code: str, values: Sequence[Any]) -> bool:
     """Tell whether a text goes by memory, and so is given contiguous inputs, as nobody says that it takes others.
 
     One that asks for strides has said so, unless it refuses what is not contiguous; and so has an example that is strided.
     """
-    tensors = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    if any(isinstance(one, Tensor) and not one.is_contiguous() for one in tensors):
+    if not all(one.is_contiguous() for one in tensors(values)):
         return False
     return bool(_DENSE.search(code)) and ("is_contiguous" in code or not _STRIDES.search(code))
 
@@ -867,7 +839,7 @@ def _tell_of_the_one_before(op: Op, where: str) -> None:
     )
 
 
-def _require_whole_letters(known: Example, shapes: Mapping[str, str]) -> None:
+def _require_whole_letters(known: example.Example, shapes: Mapping[str, str]) -> None:
     """Refuse letters of the user's own function for inputs that no shape tells: 2H may be odd, and then there is no H.
 
     Raises:
@@ -883,16 +855,13 @@ def _require_whole_letters(known: Example, shapes: Mapping[str, str]) -> None:
         raise DefinitionError(f"inputs() {has} as an extent, so nothing tells it from the inputs. {cure}")
 
 
-def _has_graph(known: Example) -> bool:
+def _has_graph(known: example.Example) -> bool:
     """Tell whether the reference can be differentiated."""
     assert known.reference is not None
     leaves = [
         v.clone().requires_grad_() if isinstance(v, Tensor) and v.is_floating_point() else v for v in known.values
     ]
-    results = known.reference(*leaves)
-    return any(
-        isinstance(r, Tensor) and r.requires_grad for r in (results if isinstance(results, tuple | list) else [results])
-    )
+    return any(one.requires_grad for one in tensors(known.reference(*leaves)))
 
 
 def _doc(op: Op, kind: str) -> str:

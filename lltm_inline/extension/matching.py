@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..base.arguments import plural
@@ -15,8 +15,8 @@ from ..errors import DefinitionError
 from ..model.op import LIST
 from ..model.registry import Argument, Op
 from ..model.shapes import solve
-from ..source.signature import CPP_DTYPES, aliases_in, meant_function
-from ..source.types import CppType, read_type
+from ..source.signature import aliases_in, meant_function
+from ..source.types import CPP_DTYPES, CppType, read_type
 from .reading import Result, Unclear, begun, body_of, result_of, whole_body
 
 #: How a gradient is named after what it is the gradient of. Of many words that begin as the short forms do it is none.
@@ -55,6 +55,11 @@ class Called:
         """Its name where it is called."""
         return self.space + self.name
 
+    @property
+    def call(self) -> str:
+        """The same in brackets, which is looked up where it stands only: of a tensor's own namespace `at::square` would come along."""
+        return self.called if self.space else f"({self.name})"
+
     def value(self, index: int, kind: str = "Tensor") -> str:
         """Spell one of the returned tensors, where `returned` holds what the function gives; as a number, how many a vector holds."""
         if self.filled:
@@ -63,11 +68,8 @@ class Called:
             return "static_cast<int64_t>(returned.size())"
         if self.is_single:
             return "returned"
-        return (
-            f"std::get<{index}>(returned)"
-            if re.search(r"\b(?:tuple|pair)\b", self.function.returns)
-            else f"returned[{index}]"
-        )
+        is_tuple = re.search(r"\b(?:tuple|pair)\b", self.function.returns)
+        return f"std::get<{index}>(returned)" if is_tuple else f"returned[{index}]"
 
     @property
     def is_single(self) -> bool:
@@ -114,52 +116,6 @@ def made(name: str) -> str:
     return f"made_{name.strip('_')}"
 
 
-@dataclass(frozen=True)
-class Match:
-    """How the functions of an extension compute an op.
-
-    Attributes:
-        forward, backward: the functions; without a backward the extension differentiates through ATen.
-        taken: the op's inputs in the order in which `forward` takes them.
-        outputs: where each output of the op stands in what `forward` returns.
-        extras: by name, where each extra tensor stands that `backward` takes.
-        saves: inputs and outputs of the op that `backward` takes.
-        handed: what `backward` takes, in order: gradients `d_NAME`, saved values and extra tensors by name, several of these for
-            a list, and extents of saved tensors, `w.size(0)`.
-        gradients: by tensor input of the op, where its gradient stands in what `backward` returns.
-        rows: those inputs whose gradient is a matrix of one row, and should be that row.
-        made, made_behind: the expression of each tensor that forward fills, and of those that backward does, by its variable.
-    """
-
-    forward: Called
-    backward: Called | None
-    taken: tuple[str, ...]
-    outputs: tuple[int, ...]
-    extras: dict[str, int]
-    saves: tuple[str, ...]
-    handed: tuple[str | tuple[str, ...], ...]
-    gradients: dict[str, int]
-    rows: tuple[str, ...] = ()
-    made: Mapping[str, str] = field(default_factory=dict)
-    made_behind: Mapping[str, str] = field(default_factory=dict)
-
-
-def match_functions(op: Op, bound: Mapping[str, str], code: str, space: str = "", counted: bool = False) -> Match:
-    """Find out how the functions that an extension binds compute an op.
-
-    Args:
-        op: that they compute.
-        bound: the names of what is its `forward` and, if there is one, its `backward`.
-        code: the text that defines them.
-        space: the namespace that its functions are to be in, `"extension::"`.
-        counted: the op has as many outputs as `forward` returns tensors, also where its text does not tell.
-
-    Raises:
-        DefinitionError: what cannot be matched, by name.
-    """
-    return _Matching(op, bound, code, space, counted).match()
-
-
 def is_backward(name: str) -> bool:
     """Tell by its name whether a function is the backward of another.
 
@@ -196,10 +152,34 @@ def bound_of(functions: Mapping[str, str], op: str) -> dict[str, str]:
     return found
 
 
-class _Matching:
-    """Matches one function after the other; a class only so that op, text and place need no passing around."""
+class Match:
+    """How the functions that an extension binds compute an op: one after the other is matched when it is made.
 
-    def __init__(self, op: Op, bound: Mapping[str, str], code: str, space: str, counted: bool) -> None:
+    Args:
+        op: that they compute.
+        bound: the names of what is its `forward` and, if there is one, its `backward`.
+        code: the text that defines them.
+        space: the namespace that its functions are to be in, `"extension::"`.
+        counted: the op has as many outputs as `forward` returns tensors, also where its text does not tell.
+
+    Attributes:
+        forward, backward: the functions; without a backward the extension differentiates through ATen.
+        taken: the op's inputs in the order in which `forward` takes them; `names`: of each the name by its name in `forward`.
+        outputs: where each output of the op stands in what `forward` returns.
+        extras: by name, where each extra tensor stands that `backward` takes.
+        saves: inputs and outputs of the op that `backward` takes.
+        handed: what `backward` takes, in order: gradients `d_NAME`, saved values and extra tensors by name, several of these for
+            a list, and extents of saved tensors, `w.size(0)`.
+        known: what `backward` may ask for by name: extra tensors by their place.
+        gradients: by tensor input of the op, where its gradient stands in what `backward` returns.
+        rows: those inputs whose gradient is a matrix of one row, and should be that row.
+        made, made_behind: the expression of each tensor that forward fills, and of those that backward does, by its variable.
+
+    Raises:
+        DefinitionError: what cannot be matched, by name.
+    """
+
+    def __init__(self, op: Op, bound: Mapping[str, str], code: str, space: str = "", counted: bool = False) -> None:
         self.op, self.code, self.space, self.counted = op, code, space, counted
         self.inputs = [argument.name for argument in op.signature.inputs]
         self.returned = [output.name for output in op.signature.outputs]
@@ -208,35 +188,26 @@ class _Matching:
         self.forward = self.called(bound["forward"], len(self.returned), self.filled_forward)
         self.taken = self.taken_by_forward()
         self.outputs = self.outputs_of_forward()
-        #: What each argument of forward is called by the op.
         self.names = dict(zip(self.forward.names, self.taken, strict=True))
-        self.back = bound.get("backward", "")
+        self.made = self.made_ahead()
+        self.backward: Called | None = None
+        self.handed, self.saves, self.rows = tuple[str | tuple[str, ...], ...](), tuple[str, ...](), tuple[str, ...]()
+        self.extras, self.gradients, self.made_behind = dict[str, int](), dict[str, int](), dict[str, str]()
+        if back := bound.get("backward"):
+            self._match_backward(self.called(back, len(op.gradients), self.filled_backward))
 
-    def match(self) -> Match:
-        """Match forward, and backward where there is one."""
-        made_ahead = self.made_ahead()
-        if not self.back:
-            return Match(self.forward, None, self.taken, self.outputs, {}, (), (), {}, made=made_ahead)
-        backward = self.called(self.back, len(self.op.gradients), self.filled_backward)
-        known, gradients = self.known(), self.gradients(backward)
-        handed = self.handed(backward, known, gradients)
-        used = re.findall(r"\w+", " ".join(" ".join((one,) if isinstance(one, str) else one) for one in handed))
-        saves = [name for name in (*used, *gradients) if name in self.values and (name in used or backward.filled)]
-        extras = {self.spelled(name): index for name, index in known.items() if isinstance(index, int)}
-        behind = {backward.value(index): f"at::zeros({x}.sizes(), {x}.options())" for x, index in gradients.items()}
-        return Match(
-            self.forward,
-            backward,
-            self.taken,
-            self.outputs,
-            {name: index for name, index in extras.items() if name in used},
-            tuple(dict.fromkeys(saves)),
-            handed,
-            gradients,
-            tuple(name for name, index in gradients.items() if self.is_row(name, backward.result.names[index])),
-            made_ahead,
-            behind if backward.filled else {},
-        )
+    def _match_backward(self, backward: Called) -> None:
+        self.backward, self.known, self.gradients = backward, self._known(), self._gradients(backward)
+        self.handed = self._handed(backward)
+        used = re.findall(r"\w+", " ".join(" ".join((one,) if isinstance(one, str) else one) for one in self.handed))
+        saves = [name for name in (*used, *self.gradients) if name in self.values and (name in used or backward.filled)]
+        self.saves = tuple(dict.fromkeys(saves))
+        extras = {self.spelled(name): index for name, index in self.known.items() if isinstance(index, int)}
+        self.extras = {name: index for name, index in extras.items() if name in used}
+        own = backward.result.names
+        self.rows = tuple(name for name, index in self.gradients.items() if self.is_row(name, own[index]))
+        behind = {backward.value(i): f"at::zeros({x}.sizes(), {x}.options())" for x, i in self.gradients.items()}
+        self.made_behind = behind if backward.filled else {}
 
     def error(self, what: str) -> DefinitionError:
         return DefinitionError(f"{what}. {_BY_HAND}")
@@ -263,17 +234,10 @@ class _Matching:
 
     def filled_forward(self, function: Function) -> tuple[str, ...]:
         """List the arguments that a forward which returns nothing fills: as many as it has beyond the op's inputs."""
-        names, count = function.names, len(function.names) - len(self.inputs)
-        if count <= 0:
-            return ()
-        for found in (
-            [name for name in names if name in self.returned],
-            [name for name in names if name not in self.inputs],
-            [name for name in names if FILLED.fullmatch(name)],
-        ):
-            if len(found) == count:
-                return tuple(found)
-        return names[-count:]
+        names, count = function.names, max(len(function.names) - len(self.inputs), 0)
+        ways = (self.returned.__contains__, lambda name: name not in self.inputs, FILLED.fullmatch)
+        found = (tuple(filter(way, names)) for way in ways)
+        return next((one for one in found if len(one) == count), names[len(names) - count :]) if count else ()
 
     def filled_backward(self, function: Function) -> tuple[str, ...]:
         """List the arguments that a backward which returns nothing fills: those that are called gradients of inputs."""
@@ -344,23 +308,21 @@ class _Matching:
         left = iter([index for index in range(len(names)) if index not in named.values()])
         return tuple(named[name] if name in named else next(left) for name in self.returned)
 
-    def known(self) -> dict[str, str | int]:
+    def _known(self) -> dict[str, str | int]:
         """List what backward may ask for by name: inputs and outputs as the op calls them, extra tensors by their place."""
         own = self.forward.result.names
         known: dict[str, str | int] = {**{name: name for name in (*self.inputs, *self.returned)}, **self.names}
         known |= {name: index for index, name in enumerate(own) if name and index not in self.outputs}
         return known | {own[i]: output for i, output in zip(self.outputs, self.returned, strict=True) if own[i]}
 
-    def handed(
-        self, backward: Called, known: dict[str, str | int], made: Mapping[str, int]
-    ) -> tuple[str | tuple[str, ...], ...]:
+    def _handed(self, backward: Called) -> tuple[str | tuple[str, ...], ...]:
         """Match the arguments of backward: what forward took and returned by name, the gradients by position."""
+        known, made = self.known, self.gradients
         other = {own: taken for taken, own in backward.result.aliases.items()}
-        handed: list[Any] = [
-            next((n for n in (name, other.get(name, "")) if n in known), "") for name in backward.names
-        ]
-        for position, name in enumerate(handed):
-            handed[position] = name or self.derived(backward, position, known, made)
+        handed: list[Any] = []
+        for position, name in enumerate(backward.names):
+            named = next((one for one in (name, other.get(name, "")) if one in known), "")
+            handed.append(named or self.derived(backward, position))
         left = [position for position, name in enumerate(handed) if not name]
         gradients = [p for p in left if of_gradient(backward.names[p], known)] or left[: len(self.returned)]
         # What forward returns without a name may be called anything here.
@@ -394,18 +356,16 @@ class _Matching:
 
         return tuple(spelled(one) if isinstance(one, str) else tuple(map(spelled, one)) for one in handed)
 
-    def derived(
-        self, backward: Called, position: int, known: Mapping[str, str | int], made: Mapping[str, int]
-    ) -> str | tuple[str, ...]:
+    def derived(self, backward: Called, position: int) -> str | tuple[str, ...]:
         """Say what an argument of backward is that forward neither takes nor returns: a list of such, or extents of an input."""
         name, type_ = backward.names[position], backward.types[position]
         if read_type(type_).kind == LIST:
-            return self.listed(backward, name, known)
-        return "" if backward.takes_tensor(position) else self.extent(backward, name, type_, made)
+            return self.listed(backward, name)
+        return "" if backward.takes_tensor(position) else self.extent(backward, name, type_)
 
-    def listed(self, backward: Called, name: str, known: Mapping[str, str | int]) -> tuple[str, ...]:
+    def listed(self, backward: Called, name: str) -> tuple[str, ...]:
         """Say what a list holds: what backward calls its elements, or all that forward returns beyond the op's outputs."""
-        body = body_of(self.code, backward.function)
+        known, body = self.known, body_of(self.code, backward.function)
         element = rf"\b{name}\s*(?:\[|\.\s*at\s*\()\s*(\d+)"
         count = 1 + max(map(int, re.findall(element, body)), default=-1)
         called = {int(index): own for own, index in re.findall(rf"\b(\w+)\s*=\s*{element}", body)}
@@ -420,11 +380,11 @@ class _Matching:
             f"forward does, auto {next(iter(known))} = {name}[0]. Forward takes and returns {', '.join(known)}"
         )
 
-    def extent(self, backward: Called, name: str, type_: str, made: Mapping[str, int]) -> str:
+    def extent(self, backward: Called, name: str, type_: str) -> str:
         """Say of which input a number is an extent, or a list the extents: that whose gradient is made with it, or as forward says."""
         body = whole_body(self.code, backward.function)
         is_list = read_type(type_) == CppType("int[]", "int64_t")
-        for taken, index in made.items():
+        for taken, index in self.gradients.items():
             words = _sizes(body, next(iter(backward.result.begun[index : index + 1]), backward.result.names[index]))
             if name in words:
                 return f"{taken}.sizes().vec()" if is_list else f"{taken}.size({words.index(name)})"
@@ -432,18 +392,15 @@ class _Matching:
         for copy, own in re.findall(r"\b(\w+)\s*=\s*(\w+)\s*\.\s*contiguous\s*\(\s*\)\s*[;,]", text):
             tensors.setdefault(copy, tensors.get(own, ""))
         size = r"\s*\.\s*size\s*\(\s*(-?\d+)\s*\)"
-        told = {
-            f"{tensors[own]}.size({axis})"
-            for own, axis in re.findall(rf"\b{name}\s*=\s*(\w+){size}\s*[;,]", text)
-            if tensors.get(own)
-        }
+        found = re.findall(rf"\b{name}\s*=\s*(\w+){size}\s*[;,]", text)
+        told = {f"{tensors[own]}.size({axis})" for own, axis in found if tensors.get(own)}
         return told.pop() if len(told) == 1 and not is_list else ""
 
     def spelled(self, name: str) -> str:
         """Name an extra tensor in the playground's backward, where some names have another meaning."""
         return f"{name}_" if name in self.used else name
 
-    def gradients(self, backward: Called) -> dict[str, int]:
+    def _gradients(self, backward: Called) -> dict[str, int]:
         """Match the gradients that backward returns, by the names of what they are the gradients of."""
         own, tensors = self.names, [argument.name for argument in self.op.gradients]
         names = backward.result.names

@@ -139,11 +139,8 @@ def _result(code: str, function: Function, name: str, one: Returned, seen: tuple
     given = [match[0] if (match := re.match(r"[A-Za-z_]\w*", part)) else "" for part in call.arguments]
     aliases = {taken: one for taken, one in zip(called.names, given, strict=False) if taken != one}
     own = {taken: one or taken for taken, one in aliases.items()}
-    return Result(
-        inner.names,
-        {**{taken: aliases.get(one, one) for taken, one in inner.aliases.items()}, **aliases},
-        tuple(_renamed(one, own) for one in inner.begun),
-    )
+    whole = {taken: aliases.get(one, one) for taken, one in inner.aliases.items()} | aliases
+    return Result(inner.names, whole, tuple(_renamed(one, own) for one in inner.begun))
 
 
 def _name(text: str) -> str:

@@ -98,8 +98,8 @@ def _read_json(path: Path) -> dict[str, Any]:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{shown(str(path))} is not JSON: {error}. Export the kernel again") from None
-    if not isinstance(data, dict) or data.get("lltm_inline") != FORMAT:
-        version = data.get("lltm_inline") if isinstance(data, dict) else None
+    data = data if isinstance(data, dict) else {}
+    if (version := data.get("lltm_inline")) != FORMAT:
         raise InputError(f"{shown(str(path))}: lltm_inline={shown(version)}, want {FORMAT}: another version wrote it")
     if not isinstance(data.get("name"), str) or not isinstance(data.get("kernels"), list) or not data["kernels"]:
         raise InputError(f"{shown(str(path))}: want a name and a list of kernels. Export the kernel again")
@@ -133,12 +133,8 @@ class _Entry:
 
     def _read(self, file: str) -> tuple[str, dict[str, int | float]]:
         path = _require_inside(self.path, file)
-        text, params = read_kernel_file(
-            read_text(path),
-            namespace=f"{self.package}::{self.entry['device']}",
-            include=f"{self.package}.h",
-            what=shown(str(path)),
-        )
+        named = {"namespace": f"{self.package}::{self.entry['device']}", "include": f"{self.package}.h"}
+        text, params = read_kernel_file(read_text(path), **named, what=shown(str(path)))
         return with_headers(path, text, (), set()), params
 
     def _with_slots(self, bare: Kernel, texts: Mapping[str, str]) -> Kernel:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ast
 import glob
-import operator
 import os
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath
+from types import SimpleNamespace
 from typing import Any
 
 from ..base.arguments import shown
@@ -77,131 +76,122 @@ def _called(call: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-#: What is called with values that are known; of a name its last two parts count.
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{
-        f"path.{f.__name__}": f
-        for f in (os.path.join, os.path.dirname, os.path.basename, os.path.relpath, os.path.splitext)
-    },
-    **dict.fromkeys(("path.abspath", "path.realpath", "path.normpath"), os.path.normpath),
-    **dict.fromkeys(("Path", "pathlib.Path"), PurePath),  # which touches no file
-    **{f.__name__: f for f in (sorted, list, tuple, str, set)},
+#: What a statement may be made of, and what may stand behind a dot in it: what needs no more than text and names of files.
+_NODES = (
+    *(ast.Constant, ast.Name, ast.expr_context, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Starred, ast.JoinedStr),
+    *(ast.FormattedValue, ast.BinOp, ast.Add, ast.Div, ast.Mod, ast.UnaryOp, ast.USub, ast.Subscript, ast.ListComp),
+    *(ast.comprehension, ast.Attribute, ast.Call, ast.keyword, ast.Assign, ast.AnnAssign),
+    *(ast.AugAssign, ast.Expr),
+)
+_PATH = ("join", "dirname", "basename", "relpath", "splitext", "normpath")
+_BEHIND_A_DOT = {*_PATH, "path", "abspath", "realpath", "getcwd", "Path", "cwd", "glob", "iglob", "rglob", "parent"} | {
+    *("name", "stem", "resolve", "absolute", "as_posix", "with_suffix", "format", "replace", "copy", "append", "extend")
 }
-_METHODS = ("resolve", "absolute", "as_posix", "format", "join", "replace", "with_suffix", "copy")
+
+
+def _known(path: Path) -> dict[str, Any]:
+    """Return what an expression may name besides variables; none of it changes a file."""
+    directory = path.parent.resolve()
+
+    class Named(PurePosixPath):
+        """A `pathlib.Path` that is a name alone, but for looking for files."""
+
+        @classmethod
+        def cwd(cls) -> Named:
+            return cls(directory)
+
+        def resolve(self) -> Named:
+            return self
+
+        def glob(self, pattern: str) -> list[Named]:
+            return sorted(map(type(self), (directory / self).glob(pattern)))
+
+        def rglob(self, pattern: str) -> list[Named]:
+            return self.glob(f"**/{pattern}")
+
+        absolute = resolve
+
+    def found(pattern: str, **_: Any) -> list[str]:
+        return sorted(os.path.join(directory, one) for one in glob.glob(pattern, root_dir=directory, recursive=True))
+
+    vars(found).update(glob=found, iglob=found)  # the module is called as its function is
+    own = {name: getattr(os.path, name) for name in _PATH}
+    of_path = SimpleNamespace(**own, **dict.fromkeys(("abspath", "realpath"), os.path.normpath))
+    modules = {"os": SimpleNamespace(path=of_path, getcwd=lambda: str(directory)), "path": of_path, "glob": found}
+    modules |= {"Path": Named, "pathlib": SimpleNamespace(Path=Named), "__file__": str(directory / path.name)}
+    return modules | {function.__name__: function for function in (sorted, list, tuple, str, set)}
 
 
 class _Fold:
     """Works out the values of expressions."""
 
     def __init__(self, path: Path, tree: ast.Module) -> None:
-        self.directory = path.parent.resolve()
-        self.known: dict[str, Any] = {"__file__": str(self.directory / path.name)}
-        self.steps: dict[str, list[ast.expr]] = {}
+        self.directory, self.known = path.parent.resolve(), _known(path)
+        self.steps: dict[str, list[ast.stmt]] = {}
         #: Names of which a condition or a loop decides.
         self.open: set[str] = set()
         self._collect(tree, sure=True)
 
     def _collect(self, node: ast.AST, sure: bool) -> None:
-        """Note what names are set to, and what is added to them, in the order of the text."""
+        """Note what sets names, and what changes these, in the order of the text."""
         for child in ast.iter_child_nodes(node):
-            name, value, adds = _step(child)
-            if name and not (sure and value is not None and bool(self.steps.get(name)) == adds):
+            name, changes = _step(child)
+            if name and isinstance(child, ast.stmt) and sure and bool(self.steps.get(name)) == changes:
+                self.steps.setdefault(name, []).append(child)
+            elif name:
                 self.open.add(name)
-            elif name and value is not None:
-                self.steps.setdefault(name, []).append(value)
             branches = isinstance(child, ast.If | ast.For | ast.While | ast.Try | ast.ExceptHandler)
             is_main = isinstance(child, ast.If) and ast.unparse(child.test) == "__name__ == '__main__'"
             self._collect(child, sure and (not branches or is_main))
 
-    def value(self, node: ast.expr, local: Mapping[str, Any]) -> Any:
-        """Work out one expression, with what a comprehension around it names.
+    def value(self, node: ast.expr) -> Any:
+        """Work out one expression.
 
         Raises:
             Exception: only running the file would tell.
         """
-        match node:
-            case ast.Name(id=name) if name in local:
-                return local[name]
-            case ast.Name(id=name) if name in self.known:
-                return self.known[name]
-            case ast.Name(id=name) if name in self.steps and name not in self.open:
-                steps = self.steps.pop(name)  # what names itself is not known
-                try:
-                    values = [self.value(step, {}) for step in steps]
-                finally:
-                    self.steps[name] = steps
-                total = values[0]
-                for value in values[1:]:
-                    total = total + value
-                return total
-            case ast.List(elts=items) | ast.Tuple(elts=items):
-                listed: list[Any] = []
-                for item in items:
-                    listed += (
-                        self.value(item.value, local) if isinstance(item, ast.Starred) else [self.value(item, local)]
-                    )
-                return listed if isinstance(node, ast.List) else tuple(listed)
-            case ast.Dict(keys=keys, values=values) if None not in keys:
-                return {self.value(k, local): self.value(v, local) for k, v in zip(keys, values, strict=True) if k}
-            case ast.JoinedStr(values=parts):
-                return "".join(
-                    str(self.value(p.value if isinstance(p, ast.FormattedValue) else p, local)) for p in parts
-                )
-            case ast.BinOp(left=left, op=ast.Add() | ast.Div() | ast.Mod() as op, right=right):
-                how = {ast.Add: operator.add, ast.Div: operator.truediv, ast.Mod: operator.mod}[type(op)]
-                return how(self.value(left, local), self.value(right, local))
-            case ast.Subscript(value=value, slice=index):
-                return self.value(value, local)[self.value(index, local)]
-            case ast.ListComp(elt=each, generators=[ast.comprehension(target=ast.Name(id=name), iter=over, ifs=[])]):
-                return [self.value(each, {**local, name: one}) for one in self.value(over, local)]
-            case ast.Attribute(value=value, attr="parent" | "name" | "stem" as attribute):
-                return getattr(PurePath(self.value(value, local)), attribute)
-            case ast.Call(func=called, args=given):
-                return self._called(called, [self.value(one, local) for one in given], node, local)
-        return ast.literal_eval(node)
+        return eval(ast.unparse(node), self._names_in(node))
 
-    def _called(self, called: ast.expr, given: list[Any], node: ast.Call, local: Mapping[str, Any]) -> Any:
-        name = ast.unparse(called)
-        if name in ("glob", "glob.glob", "glob.iglob"):
-            return sorted(
-                os.path.join(self.directory, one)
-                for one in glob.glob(given[0], root_dir=self.directory, recursive=True)
-            )
-        if name in ("os.getcwd", "Path.cwd"):
-            return str(self.directory)
-        if not node.keywords and (function := _FUNCTIONS.get(".".join(name.split(".")[-2:]))):
-            return function(*given)
-        if isinstance(called, ast.Attribute) and not node.keywords:
-            owner = self.value(called.value, local)
-            if called.attr in ("glob", "rglob") and isinstance(owner, PurePath):
-                return sorted(getattr(self.directory / owner, called.attr)(*given))
-            if called.attr in _METHODS and isinstance(owner, str | PurePath | list):
-                return owner if called.attr in ("resolve", "absolute") else getattr(owner, called.attr)(*given)
-        raise LookupError(name)
+    def _names_in(self, node: ast.AST) -> dict[str, Any]:
+        """Return what the names in a piece of the text stand for, where that may be run."""
+        nodes = [*ast.walk(node)]
+        for one in nodes:
+            if not isinstance(one, _NODES) or (isinstance(one, ast.Attribute) and one.attr not in _BEHIND_A_DOT):
+                raise LookupError(ast.unparse(one))
+        names = [one for one in nodes if isinstance(one, ast.Name)]
+        own = {one.id for one in names if isinstance(one.ctx, ast.Store)}
+        found = {name: self._variable(name) for name in {one.id for one in names} & {*self.steps} - own}
+        return {"__builtins__": {}, **self.known, **found}
+
+    def _variable(self, name: str) -> Any:
+        if name in self.open:
+            raise LookupError(name)
+        steps, value = self.steps.pop(name), None  # what names itself is not known
+        try:
+            for step in steps:
+                names = self._names_in(step) | {name: value}
+                exec(ast.unparse(step), names)
+                value = names[name]
+        finally:
+            self.steps[name] = steps
+        return value
 
 
-def _step(node: ast.AST) -> tuple[str, ast.expr | None, bool]:
-    """Tell which name a statement sets, to what, and whether it adds that; no value where it cannot be told."""
+def _step(node: ast.AST) -> tuple[str, bool | None]:
+    """Tell which name a statement sets, and whether it changes what that is; None where a loop decides."""
     match node:
-        case (
-            ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AnnAssign(target=ast.Name(id=name), value=value)
-        ):
-            return name, value, False
-        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value):
-            return name, value, True
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[one])):
-            return name, ast.List([one], ast.Load()), True
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="extend"), args=[more])):
-            return name, more, True
-        case ast.Expr(
-            value=ast.Call(
-                func=ast.Attribute(value=ast.Name(id=name), attr="insert" | "remove" | "clear" | "pop" | "update")
-            )
-        ):
-            return name, None, True
-        case ast.For(target=ast.Name(id=name)) | ast.AugAssign(target=ast.Name(id=name)):
-            return name, None, False
-    return "", None, False
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return name, False
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            node.annotation = ast.Constant(None)  # which nobody needs to know
+            return name, False
+        case ast.AugAssign(target=ast.Name(id=name)):
+            return name, True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+            return name, True
+        case ast.For(target=ast.Name(id=name)):
+            return name, None
+    return "", None
 
 
 def _is_list(value: Any, *kinds: type) -> bool:
@@ -215,25 +205,27 @@ class _Call:
         self.path, self.call, self.fold = path, call, fold
         self.what = f"{shown(str(path))} line {call.lineno}: {_called(call)}"
 
+    def require(self, holds: Any, wrong: str) -> None:
+        if not holds:
+            raise DefinitionError(f"{self.what}: {wrong}")
+
     def extension(self) -> Extension:
         given = self._given()
         name, sources = given.pop("name", None), given.pop("sources", None)
-        if not isinstance(name, str) or not name:
-            raise DefinitionError(f"{self.what}: name is {shown(name)}, want a string. Write it out, {_FROM_FILES}")
-        if not sources or not _is_list(sources, str, PurePath):
-            raise DefinitionError(
-                f"{self.what}: sources are {shown(sources)}, want a list of file names. Write it out, {_FROM_FILES}"
-            )
+        named = isinstance(name, str) and name
+        self.require(named, f"name is {shown(name)}, want a string. Write it out, {_FROM_FILES}")
+        wants = f"want a list of file names. Write it out, {_FROM_FILES}"
+        self.require(sources and _is_list(sources, str, PurePath), f"sources are {shown(sources)}, {wants}")
         includes = given.pop("include_dirs", None) or []
-        if not _is_list(includes, str, PurePath):
-            raise DefinitionError(f"{self.what}: include_dirs={shown(includes)}, want a list of directories")
+        listed = _is_list(includes, str, PurePath)
+        self.require(listed, f"include_dirs={shown(includes)}, want a list of directories")
         cxx, nvcc = self._flags(given.pop("extra_compile_args", None))
         cxx += self._macros(given.pop("define_macros", None))
-        left = [key for key, value in given.items() if key not in _IGNORED and value]
-        if left:
-            raise DefinitionError(
-                f"{self.what}: {left[0]}={shown(given[left[0]])} has no place in a kernel, which is built of its texts "
-                f"alone with torch's headers and libraries: take it out, {_FROM_FILES}"
+        for key, value in given.items():
+            self.require(
+                key in _IGNORED or not value,
+                f"{key}={shown(value)} has no place in a kernel, which is built of its texts alone with torch's headers and "
+                f"libraries: take it out, {_FROM_FILES}",
             )
         return Extension(name, tuple(map(self._below, sources)), cxx, nvcc, tuple(map(self._below, includes)))
 
@@ -243,18 +235,16 @@ class _Call:
 
     def _given(self) -> dict[str, Any]:
         """Return the arguments by name, as far as they are literals."""
-        if len(self.call.args) > len(_ORDER) or any(keyword.arg is None for keyword in self.call.keywords):
-            raise DefinitionError(
-                f"{self.what}: arguments with * or **, or more than name and sources by position. "
-                f"Write them out by name, {_FROM_FILES}"
-            )
+        plain = len(self.call.args) <= len(_ORDER) and all(keyword.arg for keyword in self.call.keywords)
+        wrong = "arguments with * or **, or more than name and sources by position. Write them out by name"
+        self.require(plain, f"{wrong}, {_FROM_FILES}")
         nodes = dict(zip(_ORDER, self.call.args, strict=False))
         nodes |= {keyword.arg: keyword.value for keyword in self.call.keywords if keyword.arg}
         return {key: self._literal(key, node) for key, node in nodes.items() if key not in _IGNORED}
 
     def _literal(self, key: str, node: ast.expr) -> Any:
         try:
-            return self.fold.value(node, {})
+            return self.fold.value(node)
         except Exception:  # whatever an expression raises that needs more than its text
             raise DefinitionError(
                 f"{shown(str(self.path))} line {node.lineno}: {key}={shown(ast.unparse(node))} is no literal, and setup.py "
@@ -264,14 +254,13 @@ class _Call:
     def _flags(self, value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the flags for C++ and for CUDA; a plain list goes to both, as torch does it."""
         lists = value if isinstance(value, dict) else {"cxx": value or [], "nvcc": value or []}
-        for flags in lists.values():
-            if not _is_list(flags, str):
-                raise DefinitionError(f"{self.what}: extra_compile_args={shown(value)}, want lists of strings")
+        listed = all(_is_list(flags, str) for flags in lists.values())
+        self.require(listed, f"extra_compile_args={shown(value)}, want lists of strings")
         return tuple(lists.get("cxx", ())), tuple(lists.get("nvcc", ()))
 
     def _macros(self, value: Any) -> tuple[str, ...]:
         """Write `define_macros` as flags."""
         macros = value or []
-        if not _is_list(macros, list, tuple) or not all(len(one) == 2 and isinstance(one[0], str) for one in macros):
-            raise DefinitionError(f"{self.what}: define_macros={shown(value)}, want a list of (name, value)")
+        pairs = _is_list(macros, list, tuple) and all(len(one) == 2 and isinstance(one[0], str) for one in macros)
+        self.require(pairs, f"define_macros={shown(value)}, want a list of (name, value)")
         return tuple(f"-D{name}" if text is None else f"-D{name}={text}" for name, text in macros)

@@ -58,10 +58,9 @@ def read_form(path: Path, reference: str = "", inputs: Sequence[str] = ()) -> Fo
     if not path.exists():
         raise InputError(f"{path}: no file of that name")
     if path.is_dir():
-        found = submission_in(path)
-        if not found:
+        folder, path = path, submission_in(path) or path
+        if path == folder:
             raise InputError(f"{path}: want a {' or '.join(_SUBMISSION)} in it, or name a file")
-        path = found
     beside = Path(reference) if reference else path.with_name("reference.py")
     is_source = path.suffix in _SOURCES
     is_task = is_source and not reference and beside.is_file() and path.name in _SUBMISSION
@@ -74,9 +73,8 @@ def read_form(path: Path, reference: str = "", inputs: Sequence[str] = ()) -> Fo
     is_bench = _NEW in names or names >= _MODEL
     if inputs and (is_bench or _KERNEL in names):
         maker = "get_inputs" if is_bench else "generate_input"
-        raise InputError(
-            f"{path.name}: --inputs {shown(' '.join(inputs))}: {maker} says with what it is called: leave that out"
-        )
+        said = f"--inputs {shown(' '.join(inputs))}: {maker} says with what it is called: leave that out"
+        raise InputError(f"{path.name}: {said}")
     if is_bench:
         other = reference or (str(path) if names >= {_NEW, *_MODEL} else _other(path, names))
         return Form("KernelBench", *((str(path), other) if _NEW in names else (other, str(path))))
@@ -171,10 +169,9 @@ def _tests_of(folder: Path) -> list[Mapping[str, Any]]:
 
 
 def _value(text: str) -> Any:
-    try:
+    with suppress(ValueError, SyntaxError):
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
+    return text
 
 
 def forms_in(folder: Path) -> Iterator[Path]:

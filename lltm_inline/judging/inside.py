@@ -10,17 +10,17 @@ from typing import Any
 
 import torch
 
+from ..base.arguments import first_line, raised
 from ..checking.check import check
 from ..errors import BuildError, DefinitionError, InputError, LltmInlineError, TemplateError
 from ..extension.inline import from_load_inline
 from ..extension.matching import is_backward
 from ..model.kernel import Kernel
 from ..run.function import as_tuple
-from ..source.choose import usual_device
+from ..source.template import usual_device
 from ..workers import steps
-from .building import place_in
 from .forms import INPUTS, REFERENCES, Form
-from .running import OnCpu, Runner
+from .running import OnCpu, Runner, place_in
 from .subjects import kernel_bench, kernel_bot, meant_of
 from .trial import Trial
 
@@ -59,7 +59,7 @@ def judge_here(form: Form, device: str) -> dict[str, Any]:
 def _tell(error: Exception, runner: Runner) -> None:
     """Say what an exception means that ended a judgement: of a build, of the file, of something that is not there, or of ours."""
     cause, line, texts = runner.builder.failure or error, runner.line_of(error), runner.builder.texts
-    said = str(cause).strip().partition("\n")[0]
+    said = first_line(str(cause))
     if isinstance(cause, BuildError):
         for one in cause.diagnostics:
             if one.severity == "error":
@@ -74,9 +74,9 @@ def _tell(error: Exception, runner: Runner) -> None:
     elif isinstance(cause, ModuleNotFoundError):
         runner.find("refused", f"it needs {cause.name}, which is not installed here", line=line)
     elif isinstance(cause, LltmInlineError) or not line:
-        runner.find("our fault", f"{type(cause).__name__}: {said}", line=line)
+        runner.find("our fault", raised(cause), line=line)
     else:
-        runner.find("wrong", f"it raises {type(cause).__name__}: {said}", line=line)
+        runner.find("wrong", f"it raises {raised(cause)}", line=line)
 
 
 def _check(runner: Runner, form: Form) -> None:

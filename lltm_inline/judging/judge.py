@@ -16,7 +16,7 @@ import torch
 from ..autopsy.crash import explain
 from ..autopsy.facts import Facts
 from ..autopsy.symbolize import symbolize
-from ..base.arguments import path_of
+from ..base.arguments import path_of, raised
 from ..base.progress import Event, showing
 from ..compiling import header
 from ..compiling.cache import digest
@@ -26,9 +26,9 @@ from ..run.built import build_helper
 from ..workers.client import worker
 from ..workers.limits import Limits
 from ..workers.outcome import Died
-from .building import ON_CPU, place_in, toolchain_for
 from .forms import Form, forms_in, python_of, read_form
 from .inside import judge_here
+from .running import ON_CPU, place_in, toolchain_for
 from .verdict import Finding, Verdict, word_of
 
 #: The file in a folder that keeps its verdicts.
@@ -69,8 +69,7 @@ def judge(
     findings: list[Finding] = []
     told: dict[str, Any] = {"findings": findings, "tried": [], "not_tried": [], "notes": []}
     built: dict[str, tuple[str, str]] = {}
-    form = Form("", str(given))
-    found: dict[str, Any] = {}
+    form, found = Form("", str(given)), dict[str, Any]()
     device = "cuda" if torch.cuda.is_available() else "cuda-cpu"
 
     def on_event(event: Event) -> None:
@@ -84,27 +83,30 @@ def judge(
     try:
         form = read_form(Path(given), reference, tuple(inputs))
         with showing(f"judging {given}", progress) as show:
-            recorder = build_helper("recorder", progress=False)
             if device == "cuda-cpu":  # started here, as what the worker starts ends with it
                 header.header_flags(toolchain_for(device), ON_CPU)
-            how: Any = {"limits": limits, "recorder": recorder, "on_event": on_event}
+            how: Any = {"limits": limits, "recorder": build_helper("recorder", progress=False), "on_event": on_event}
             found = worker.run(judge_here, form, device, **how, fresh=True).value
     except Died as died:
         findings.append(_crashed(died, form, built, limits))
-    except SyntaxError as error:
-        file = os.path.basename(error.filename or form.solution)
-        findings.append(Finding("does not build", f"no Python: {error.msg}", file, error.lineno or 0))
-    except InputError as error:
-        findings.append(Finding("refused", str(error)))
-    except (LltmInlineError, OSError) as error:
-        fault = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        findings.append(Finding("our fault", fault))
+    except (SyntaxError, LltmInlineError, OSError) as error:
+        findings.append(_ended(error, form))
     finally:
         if form.name:
             worker.renew()  # nothing that a file has changed in its process is there for the next one
     found |= {what: tuple(dict.fromkeys(told[what])) for what in ("tried", "not_tried", "notes")}
     seconds = time.perf_counter() - began if form.name else 0.0
     return Verdict(str(given), form.name, word_of(findings), tuple(findings), **found, seconds=seconds)
+
+
+def _ended(error: Exception, form: Form) -> Finding:
+    """Tell what an error means that came before the file ran."""
+    if isinstance(error, SyntaxError):
+        file = os.path.basename(error.filename or form.solution)
+        return Finding("does not build", f"no Python: {error.msg}", file, error.lineno or 0)
+    if isinstance(error, InputError):
+        return Finding("refused", str(error))
+    return Finding("our fault", raised(error))
 
 
 def _crashed(died: Died, form: Form, built: dict[str, tuple[str, str]], limits: Limits) -> Finding:
@@ -138,7 +140,7 @@ def judge_many(folder: Path, *, jobs: int = 1, resume: bool = False) -> Iterator
     yield from (known[key] for key in keys.values() if key in known)
 
     def lost(path: Path, error: Exception) -> Verdict:  # with a process of dask's that ended
-        return Verdict(str(path), "", "our fault", (Finding("our fault", f"{type(error).__name__}: {error}"),))
+        return Verdict(str(path), "", "our fault", (Finding("our fault", raised(error)),))
 
     with pool(jobs, None, partial(judge, progress=False), lost) as each:
         for verdict in each([path for path, key in keys.items() if key not in known]):

@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.utils import cpp_extension
 from torch.utils._pytree import tree_map_only
 
-from ..base.arguments import plural
+from ..base.arguments import plural, raised
 from ..cpp.bodies import find_calls
 from ..cpp.functions import at_file_scope
 from ..errors import InputError
@@ -147,7 +147,7 @@ class Subject:
                 return _TOO_MANY
             case.want(case.draw(0))
         except Exception as error:  # whatever it says of a size that it refuses
-            return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            return raised(error)
         return ""
 
     def own(self) -> list[Size]:
@@ -347,10 +347,8 @@ def kernel_bot(runner: Runner, form: Form) -> Subject:
     """Hold `custom_kernel` against `ref_kernel`, with `generate_input` and `check_implementation` beside it."""
     folder = Path(form.reference).parent
     # `good, reasons = verbose_allclose(...)` in some references, `reasons = ...` in others.
-    calls = (
-        line for line in python_of(Path(form.reference)).split("\n") if "= verbose_all" in line or "= match_" in line
-    )
-    pairs = any("," in line.partition("=")[0] for line in calls)
+    lines = (line.partition("=") for line in python_of(Path(form.reference)).split("\n"))
+    pairs = any("," in given and called.startswith((" verbose_all", " match_")) for given, _, called in lines)
     for name, text in _BESIDE.items():  # what lies elsewhere in KernelBot's repository
         here, above = folder / f"{name}.py", folder.parent / f"{name}.py"
         if not here.is_file():

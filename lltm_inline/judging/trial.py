@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from ..base.arguments import plural
+from ..base.arguments import first_line, plural, raised
 from ..checking.runner import SEEN
 from ..cpp.masks import mask
 from ..errors import InputError
@@ -24,7 +24,7 @@ from ..run.cases.drawing import is_label
 from ..run.cases.expectation import furthest
 from ..run.cases.tolerance import rarely_by_one, slack
 from ..run.compare import Tolerance, compare, hints
-from ..run.function import same, tensors
+from ..run.function import copied, same, tensors
 from ..workers import steps
 from .running import Runner
 from .subjects import Case, Size, Subject, words_of
@@ -159,7 +159,7 @@ class Trial:
         return differing(got, precise if len(tree_leaves(precise)) == len(tree_leaves(plain)) else plain, plain)
 
     def _raised(self, error: Exception, case: Case) -> bool:
-        said = str(error).strip().partition("\n")[0]
+        said = first_line(str(error))
         if self.runner.builder.failure or steps.is_out_of_memory(error) or isinstance(error, InputError):
             raise error
         seen, line = _SEEN.search(said), self.runner.line_of(error)
@@ -175,7 +175,7 @@ class Trial:
             self.runner.say("not_tried", f"{case.at}: it refuses them ({said})")
             return True
         line = (self.runner.line_in(said) if seen else 0) or line
-        self.runner.find("wrong", said if seen else f"it raises {type(error).__name__}: {said}", case.at, line)
+        self.runner.find("wrong", said if seen else f"it raises {raised(error)}", case.at, line)
         return False
 
     def speed(self) -> str:
@@ -233,9 +233,8 @@ class Probes:
         return not self.wrong and self.runner.calls_reference > 0
 
     def calls_no_kernel(self) -> bool | str:
-        raised = self.builder.raised
-        none = not self.wrong and self.builder.calls == self.before
-        return none and (f"its kernel raises {raised}, and Python goes on without it" if raised else True)
+        none, said = not self.wrong and self.builder.calls == self.before, self.builder.raised
+        return none and (f"its kernel raises {said}, and Python goes on without it" if said else True)
 
     def knows_addresses(self) -> bool:
         if self.wrong or not self.kept:
@@ -258,7 +257,7 @@ class Probes:
             try:
                 wrong = self.settled(other, self.case.run(copied(other)))
             except Exception as error:
-                wrong = f"it raises {type(error).__name__}: {error}"
+                wrong = f"it raises {raised(error)}"
             if wrong:
                 return f"{said} of these: {wrong}"
         return False
@@ -299,43 +298,29 @@ _ANEW, _OWN, _WAIT = "compute each call anew", "return a tensor that is made in 
 #: All ways to look for cheats, in the order in which they are tried: the cheat, what shows it, what is said of it, what mends it.
 TABLE: tuple[tuple[str, Callable[[Probes], bool | str], str, str], ...] = (
     (_LEFT, lambda p: p.late, _LATE, _WAIT),
-    (
-        _REMEMBERED, lambda p: bool(p.wrong) and same(p.second, p.seen),
-        "other inputs of the same sizes get the result of the first ones", _ANEW,
-    ),
-    (
-        _RECOGNISED, lambda p: p.wrong * (not same(p.second, p.seen)),
-        "right for the inputs that it was tried with, and not for others", _ANEW,
-    ),
+    (_REMEMBERED, lambda p: bool(p.wrong) and same(p.second, p.seen),
+     "other inputs of the same sizes get the result of the first ones", _ANEW),
+    (_RECOGNISED, lambda p: p.wrong * (not same(p.second, p.seen)),
+     "right for the inputs that it was tried with, and not for others", _ANEW),
     (_CALLED, Probes.calls_reference, "it calls the reference itself", "compute it"),
-    (
-        _CALLED, Probes.calls_no_kernel,
-        "no function of its extension comes back in a call, so torch computes all of it", "call the kernel",
-    ),
+    (_CALLED, Probes.calls_no_kernel,
+     "no function of its extension comes back in a call, so torch computes all of it", "call the kernel"),
     (_ALIASED, lambda p: not p.kept and not p.late, "the result of one call changes when it is called again", _OWN),
-    (
-        _REMEMBERED, Probes.knows_addresses,
-        "the same tensors with other values in them get the result of the old ones", _ANEW,
-    ),
-    (
-        _RECOGNISED, Probes.knows_values,
-        "right for the values that are drawn, and not for others", "compute it for all values",
-    ),
+    (_REMEMBERED, Probes.knows_addresses,
+     "the same tensors with other values in them get the result of the old ones", _ANEW),
+    (_RECOGNISED, Probes.knows_values,
+     "right for the values that are drawn, and not for others", "compute it for all values"),
     (_LEFT, lambda p: p.late, _LATE, _WAIT),  # it may have shown in one of these
     (_ALIASED, Probes.is_an_input, "its output is the memory of an input, and that of the reference is not", _OWN),
-    (
-        _CALLED, Probes.ignores_its_kernel,
-        "what its kernels return is not used: it is right with NaN in their place", "use it",
-    ),
+    (_CALLED, Probes.ignores_its_kernel,
+     "what its kernels return is not used: it is right with NaN in their place", "use it"),
     (_LEFT, lambda p: _lazy(p.first), "its output is no plain tensor, and may compute when somebody looks at it", _WAIT),
     (_LEFT, lambda p: _busy(p.threads), "a thread of it still computes when it has returned", _WAIT),
     (_LEFT, lambda p: _python_threads(), "a thread of Python's is left running", _WAIT),
     (_CLOCKED, Probes.touches, "it puts something else in the place of what a judge is read by", "leave that alone"),
     (_CLOCKED, lambda p: p.written(_CLOCK), "its C++ defines what times are taken with", "leave that alone"),
-    (
-        _LEFT, lambda p: not p.written(_WAITS) and p.written(_STREAM),
-        "it makes a stream, and nothing waits for it", "synchronise it, or have the current stream wait for it",
-    ),
+    (_LEFT, lambda p: not p.written(_WAITS) and p.written(_STREAM),
+     "it makes a stream, and nothing waits for it", "synchronise it, or have the current stream wait for it"),
 )  # fmt: skip
 
 
@@ -347,11 +332,6 @@ def _lazy(results: Any) -> bool | str:
 
 def _changed(one: Tensor, change: Callable[[Any], Any]) -> Any:
     return change(one) if one.is_floating_point() and not is_label(one) else one
-
-
-def copied(value: Any) -> Any:
-    """Copy the tensors of a value."""
-    return tree_map_only(Tensor, Tensor.clone, value)
 
 
 def _memory(value: Any) -> set[int]:

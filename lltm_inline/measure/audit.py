@@ -17,7 +17,7 @@ from ..model.registry import Op
 from ..run.cases.drawing import seeded
 from ..run.cases.expectation import leaves_of, results_of
 from ..run.compare import Tolerance, compare, dtype_name
-from ..run.function import as_tuple, each
+from ..run.function import as_tuple, copied
 from ..workers import steps
 from .inputs import InputSet, Ring
 
@@ -68,7 +68,7 @@ class Auditor:
         """
         for _ in range(times):
             sets = self._ring.refill(times)
-            copies = [[_copy(item) for item in one.inputs] for one in sets]
+            copies = [copied(one.inputs) for one in sets]
             try:
                 with torch.set_grad_enabled(self._gradients), self._step("forward", label):
                     outputs = [self._call(function, one) for one in sets]
@@ -92,7 +92,7 @@ class Auditor:
 
     def kept(self, one: InputSet) -> Sequence[Any]:
         """Copy the inputs of a call that will change them."""
-        return [_copy(item) for item in one.inputs] if self._op.signature.changed else one.inputs
+        return copied(one.inputs) if self._op.signature.changed else one.inputs
 
     def _step(self, name: str, label: str) -> AbstractContextManager[None]:
         return steps.step(name, label, lambda: (self.where, self._ring.describe()))
@@ -166,10 +166,6 @@ class Auditor:
             found = compare(name, one, wide, right.dtype, tolerance, parts)
             if found is not None:
                 raise CheckError(f"'{label}' {found.text} at {self.where}. {when or self._refusal}")
-
-
-def _copy(item: Any) -> Any:
-    return each(item, lambda one: one.detach().clone())
 
 
 def _filled(gradients: Sequence[Any], one: InputSet) -> list[Any]:

@@ -18,6 +18,7 @@ from ..base.arguments import (
     mapping,
     number,
     plural,
+    raised,
     require,
     shown,
     string,
@@ -555,7 +556,7 @@ class Op(Shown):
         except LltmInlineError:
             raise
         except Exception as error:
-            said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            said = raised(error)
             is_full = any(word in str(error) for word in ("allocat", "memory", "size"))
             if isinstance(error, MemoryError | RuntimeError) and is_full:
                 raise InputError(f"op {self.name!r}: no memory for inputs at {where}: {said}") from error
@@ -620,8 +621,7 @@ class Op(Shown):
         except LltmInlineError:
             raise
         except Exception as error:
-            said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-            raise DefinitionError(f"op {self.name!r}: its reference failed: {said}") from error
+            raise DefinitionError(f"op {self.name!r}: its reference failed: {raised(error)}") from error
         found = tuple(results) if isinstance(results, tuple | list) else (results,) if outputs else ()
         if len(found) != len(outputs) or not all(map(fits, (output.type for output in outputs), found)):
             plain = all(output.is_tensor for output in outputs)

@@ -35,3 +35,21 @@ def text(file: str, room: str = __name__) -> str:
     """
     own = resources.files(room).joinpath(file).read_text(encoding="utf-8")
     return re.sub(r'^#include "(.+)"$', lambda found: text(found[1], room), own, flags=re.MULTILINE)
+
+
+@cache
+def parts(file: str, room: str) -> dict[str, str]:
+    """Return the parts of a text of ours by name: before each stands `//: [name]`, and other lines with `//:` are comments of it.
+
+    Args:
+        file: its name.
+        room: the package in which it is.
+
+    Example:
+        >>> parts("launchers.cpp", "lltm_inline.source")["function"].partition("(")[0]
+        '[[maybe_unused]] void $name'
+    """
+    own = resources.files(room).joinpath(file).read_text(encoding="utf-8")
+    bare = re.sub(r"^//:(?! \[).*\n", "", own, flags=re.MULTILINE)
+    _, *found = re.split(r"^//: \[(.+)\]\n", bare, flags=re.MULTILINE)
+    return dict(zip(found[::2], found[1::2], strict=True))

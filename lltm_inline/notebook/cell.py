@@ -26,7 +26,7 @@ from ..run.setting import Setting, choose_sizes
 from ..show.markup import tick
 from ..show.parts import fold, page, paragraph
 from ..show.source import diff_source
-from ..source.choose import usual_device
+from ..source.template import usual_device
 from .live import Notebook, Terminal
 from .options import KINDS, CellOptions
 from .pipeline import Order, carry_out

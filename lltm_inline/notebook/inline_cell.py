@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..base.arguments import shown
 from ..base.command_line import as_typed
-from ..base.verbs import Option, by_argument, laid_out, suggestion
+from ..base.verbs import Option, by_argument, laid_out, split
 from ..cpp.functions import at_file_scope
 from ..errors import InputError
 from ..extension.inline import from_load_inline
@@ -17,15 +15,17 @@ from ..extension.reading import find_modules
 from ..model.kernel import Kernel
 from ..model.registry import registry
 from ..run.setting import Setting
-from ..source.choose import usual_device
+from ..source.template import usual_device
 from .cell import Outcome, is_cuda, show_all, text_of
 from .live import Notebook, Terminal
 from .pipeline import Order
 
 OPTIONS = (
-    Option("--reference", "EXPRESSION", "the same in PyTorch, such as torch.square; then the kernel is checked"),
+    Option(
+        "--reference", "EXPRESSION ...", "the same in PyTorch, such as torch.square; then it is checked", quoted=True
+    ),
     Option("--check", "", "refuse to go on without a check, and say what one needs"),
-    Option("--inputs", "EXPRESSION", "the arguments of one call, such as (torch.randn(3, 5), 2.0)"),
+    Option("--inputs", "EXPRESSION ...", "the arguments of one call, such as (torch.randn(3, 5), 2.0)", quoted=True),
     Option("--gradient", "NAME", "the function that is the backward, where its name does not say so"),
     Option("--device", "DEVICE", "cpu, cuda or cuda-cpu; default: cpu, and for CUDA a GPU, where there is one"),
 )
@@ -60,22 +60,13 @@ def run(
         InputError, DefinitionError: what the cell says makes no sense, or does not go in; nothing was registered.
         BuildError: it does not compile; it was shown. CheckError: it is wrong; the Report was shown. CrashError: it crashed.
     """
-    words, *parts = re.split(r"(?:^|\s)(--[\w-]+)(?=\s|$)", line)
-    given = dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
     known = {option.name: option for option in OPTIONS}
-    for name, value in given.items():
-        if name not in known:
-            raise InputError(
-                f"%%load_inline: no option {shown(name)}.{suggestion(name, known)} Options: {', '.join(known)}"
-            )
-        if bool(value) != bool(known[name].takes):
-            wants = "needs a value" if known[name].takes else "takes no value"
-            raise InputError(f"%%load_inline: {name} {wants}: {known[name].usage}")
+    functions, words = split([_unquoted(word) for word in line.split()], known, "%%load_inline")
+    given = {name: " ".join(values) for name, values in words.items()}
     if "--check" in given and "--reference" not in given:
         raise InputError(f"%%load_inline: --check compares with a reference: add {known['--reference'].usage}")
     text = text_of(body, lines_ahead, "%%load_inline")
     kind = "cuda_sources" if is_cuda(text) else "cpp_sources"
-    functions = [_unquoted(word) for word in words.split()]
     if not functions and not any(module.functions for module in find_modules(text)):
         defined = list(dict.fromkeys(function.name for function in at_file_scope(text)))
         listed = f"Its functions: {', '.join(defined)}" if defined else "It defines no function"
@@ -87,12 +78,10 @@ def run(
             if isinstance(value, str):  # in quotes, as for a shell
                 value = _value(name, value, evaluate)
             values[name] = value
-    gradient = _unquoted(given["--gradient"]) if "--gradient" in given else None
-    made = from_load_inline(functions=functions or None, gradient=gradient, **{kind: text, **values})
+    made = from_load_inline(functions=functions or None, gradient=given.get("--gradient"), **{kind: text, **values})
     kernels = made if isinstance(made, tuple) else (made,)
     for kernel in kernels:
-        device = _unquoted(given["--device"]) if "--device" in given else usual_device(kernel)
-        setting = Setting(device, progress=screen.progress)
+        setting = Setting(given.get("--device") or usual_device(kernel), progress=screen.progress)
         order = Order(kernel, setting, check="--check" in given or not registry.op_of(kernel).lacks)
         show_all(order, screen, partial(Outcome, kernel.label, note=kernel.doc))
     return kernels

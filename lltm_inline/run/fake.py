@@ -23,7 +23,8 @@ from ..errors import InputError
 from ..model.registry import Kernel, Op
 from ..model.shapes import ANY_RANK, ELEMENTS, Dim, Shape, solve
 from ..source.binding import input_checks
-from ..source.signature import CPP_DTYPES, Interface, backward_arguments
+from ..source.signature import Interface, backward_arguments
+from ..source.types import CPP_DTYPES
 from .cases.case import Case, Size, dtypes_of, prime_size, with_extent
 from .cases.drawing import make_inputs
 from .cases.tried import viewed

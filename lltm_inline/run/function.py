@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ..base.above import Shown
 from ..base.arguments import shown
@@ -228,6 +228,11 @@ def each(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:
 def tensors(value: Any) -> list[torch.Tensor]:
     """List the tensors of a value, those in its lists, tuples and dicts, too."""
     return [one for one in tree_leaves(value) if isinstance(one, torch.Tensor)]
+
+
+def copied(value: Any) -> Any:
+    """Copy the tensors of a value, so that what is done to it later shows; what they were computed from is left behind."""
+    return tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone(), value)
 
 
 def same(one: Any, other: Any) -> bool:

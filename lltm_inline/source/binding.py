@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 
+from .. import native
 from ..base.arguments import plural
 from ..base.device import Device
 from ..model.registry import Argument, Kernel, Op
 from ..model.shapes import Dim, Formula, Shape
 from .custom_classes import NAMESPACE
-from .signature import CPP_DTYPES, TENSOR, Interface, backward_arguments, cpp_type
+from .signature import Interface, backward_arguments, cpp_type
+from .types import CPP_DTYPES, PLAIN, TENSOR, item_of
 
 
 def generate_binding(
@@ -123,171 +125,17 @@ def refuses_negated(kernel: Kernel, op: Op) -> bool:
     return kernel.binding == "pybind11" and not any(dtype.startswith("complex") for dtype in op.dtypes)
 
 
-# The dispatcher hands over an array of values and takes one back. <torch/library.h> and its templates would cost a second
-# per edit, and this way one text serves ATen and the stable ABI.
-_BINDING = """\
-// Generated from the schema of op '$op': checks of the inputs, then what
-//     TORCH_LIBRARY_FRAGMENT($namespace, m) { m.def(schema); m.impl(name, function); }
-// does, through the C interface below it.$hint
-${includes}namespace {
+#: What takes values from the stack, with how the types of arguments end that need it; one may need those before it.
+_TAKE = {"number": ("float", "int", "bool", "ScalarType"), "text": ("str",), "optional": ("?",), "list": ("[]",)}
 
-$checks
-$convert
-void boxed_forward(StableIValue* stack_, uint64_t, uint64_t) {
-$forward_unpack
-  check_inputs($tensors);
-${narrow}${guard}  ${out}$forward;
-${changed}$forward_box
-}
-$backward
-const bool registered = [] {
-  const auto check = [](int32_t error) { if (error) fail("the operators could not be registered"); };
-  TorchLibraryHandle library;  // lives as long as this library: to the end of the process
-  check(aoti_torch_library_init_fragment($library, __FILE__, __LINE__, &library));
-$define
-  const auto implement = [&](const char* key, const char* name, void (*function)(StableIValue*, uint64_t, uint64_t)) {
-    check(aoti_torch_library_init_impl($library, key, __FILE__, __LINE__, &library));
-    check(aoti_torch_library_impl(library, name, function));
-  };
-$implement
-  return true;
-}();
 
-}  // namespace
-"""
-
-_CONVERT = {
-    "aten": """\
-at::Tensor take_(StableIValue value) {
-  const std::unique_ptr<at::Tensor> tensor(reinterpret_cast<at::Tensor*>(value));
-  return std::move(*tensor);
-}
-StableIValue give_(at::Tensor tensor) { return reinterpret_cast<StableIValue>(new at::Tensor(std::move(tensor))); }
-""",
-    "stable": """\
-torch::stable::Tensor take_(StableIValue value) { return torch::stable::Tensor(reinterpret_cast<AtenTensorHandle>(value)); }
-StableIValue give_(const torch::stable::Tensor& tensor) {
-  AtenTensorHandle handle;
-  if (aoti_torch_new_tensor_handle(tensor.get(), &handle)) fail("a result could not be returned");
-  return reinterpret_cast<StableIValue>(handle);
-}
-""",
-}
-
-# torch.compile believes what the schema and the fake kernel promise: results are contiguous, and gradients and extra tensors
-# have memory of their own (it would write over an incoming gradient that is returned as a gradient while that is still in
-# use). That an output has its own, too, is for the kernel to see to: `check` and the bridge refuse one that shares an input's.
-_PACKED = """\
-$memory
-$tensor dense_(const $tensor& result) { return $contiguous; }
-class Memory_ {
- public:
-  Memory_(std::initializer_list<const void*> arguments) { for (const void* argument : arguments) add(argument); }
-  $tensor packed(const $tensor& result) {
-    if (!result.defined()) return result;
-    const $tensor kept = dense_(result);
-    add(memory_of(kept));
-    return kept;
-  }
-  $tensor own(const $tensor& result) {
-    const void* memory = memory_of(result);
-    if (!memory || std::find(used_, used_ + count_, memory) == used_ + count_) return packed(result);
-    return packed($clone);
-  }
-
- private:
-  void add(const void* memory) { if (memory) used_[count_++] = memory; }
-  const void* used_[$capacity];
-  int count_ = 0;
-};
-"""
-_MEMORY_OF = {
-    "aten": """\
-const void* memory_of(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.numel() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
-}
-""",
-    "stable": """\
-const void* memory_of(const torch::stable::Tensor& tensor) {
-  if (!tensor.defined() || !tensor.numel()) return nullptr;
-  return static_cast<const char*>(tensor.const_data_ptr()) - tensor.storage_offset() * tensor.element_size();
-}
-""",
-}
-_MEMORY_OF_OPTIONAL = """\
-const void* memory_of(const std::optional<$tensor>& tensor) { return tensor ? memory_of(*tensor) : nullptr; }
-"""
-
-#: Functions that take values from the stack, each with how the types of arguments end that need it; one may need those before it.
-_TAKE = {
-    r"""
-template <class T> T number_(StableIValue value) {
-  T result;
-  std::memcpy(&result, &value, sizeof(T));
-  return result;
-}
-""": ("float", "int", "bool", "ScalarType"),
-    r"""
-std::string text_(StableIValue value) {
-  const auto handle = reinterpret_cast<StringHandle>(value);
-  const char* data = nullptr;
-  size_t length = 0;
-  if (torch_string_c_str(handle, &data) || torch_string_length(handle, &length)) fail("a text could not be read");
-  std::string text(data, length);
-  torch_delete_string(handle);
-  return text;
-}
-""": ("str",),
-    r"""
-template <class F> auto optional_(StableIValue value, F take) -> std::optional<decltype(take(value))> {
-  if (!value) return std::nullopt;
-  const std::unique_ptr<StableIValue> inner(reinterpret_cast<StableIValue*>(value));
-  return take(*inner);
-}
-""": ("?",),
-    r"""
-template <class F> auto list_(StableIValue value, F take) {
-  const auto handle = reinterpret_cast<StableListHandle>(value);
-  size_t size = 0;
-  if (torch_list_size(handle, &size)) fail("a list could not be read");
-  std::vector<decltype(take(value))> items;
-  for (size_t i = 0; i < size; ++i) {
-    StableIValue item;
-    if (torch_list_get_item(handle, i, &item)) fail("a list could not be read");
-    items.push_back(take(item));
-  }
-  torch_delete_list(handle);
-  return items;
-}
-""": ("[]",),
-}
-_GIVE_NUMBER = """
-template <class T> StableIValue bits_(T number) {
-  StableIValue value = 0;
-  std::memcpy(&value, &number, sizeof(T));
-  return value;
-}
-"""
-#: By type: the function that takes a value from the stack.
-_TAKES = {
-    "Tensor": "take_",
-    "float": "number_<double>",
-    "int": "number_<int64_t>",
-    "bool": "number_<bool>",
-    "str": "text_",
-}
-#: The C++ types of results that are no tensors.
-_RESULTS = {"float": "double", "int": "int64_t", "bool": "bool"}
+def _part(name: str, /, **words: object) -> str:
+    """Fill in a part of `binding.cpp`."""
+    return Template(native.parts("binding.cpp", __package__)[name]).substitute(words)
 
 
 def _library_binding(
-    kernel: Kernel,
-    op: Op,
-    interface: Interface,
-    device: Device,
-    library: str,
-    package: str,
-    declared: Sequence[str],
+    kernel: Kernel, op: Op, interface: Interface, device: Device, library: str, package: str, declared: Sequence[str]
 ) -> str:
     signature = op.signature
     spelled = schemas(kernel, op, interface)
@@ -313,7 +161,8 @@ def _library_binding(
         )
     listed = kernel.functions[0] * ("forward" in interface.lists)
     schema = dict(zip(functions, declared or [spelled[name] for name in functions], strict=True))
-    return Template(_BINDING).substitute(
+    return _part(
+        "binding",
         op=op.name,
         hint="" if package else " To write your own: kernel.replace(binding=...).",
         namespace=package or NAMESPACE,
@@ -383,29 +232,27 @@ def _guard(first: str, device: Device) -> str:
 
 def _memory(kernel: Kernel, optional: bool, capacity: int) -> str:
     """Return the class that gives each result memory of its own."""
-    tensor, stable = TENSOR[kernel.api], kernel.api == "stable"
-    memory = _MEMORY_OF[kernel.api] + Template(_MEMORY_OF_OPTIONAL * optional).substitute(tensor=tensor)
-    dense, clone = "result.contiguous()", "result.clone()"
-    if stable:
-        dense = "result.is_contiguous() ? result : torch::stable::contiguous(result)"
-        clone = "torch::stable::clone(result)"
-    words = {"memory": memory, "tensor": tensor, "contiguous": dense, "clone": clone, "capacity": capacity}
-    return Template(_PACKED).substitute(words)
+    words = {"tensor": TENSOR[kernel.api], "contiguous": "result.contiguous()", "clone": "result.clone()"}
+    if kernel.api == "stable":
+        words["contiguous"] = "result.is_contiguous() ? result : torch::stable::contiguous(result)"
+        words["clone"] = "torch::stable::clone(result)"
+    memory = _part(f"memory_of {kernel.api}") + _part("memory_of optional", **words) * optional
+    return _part("packed", memory=memory, capacity=capacity, **words)
 
 
 def _conversions(kernel: Kernel, op: Op, interface: Interface, arguments: Sequence[Argument]) -> str:
     """Return the functions that turn the dispatcher's values into C++ ones and back, those that are used."""
     types = {argument.type for argument in arguments}
-    items = {type_.removesuffix("?").removesuffix("[]") for type_ in types}
-    parts = [_CONVERT[kernel.api]]
+    items = set(map(item_of, types))
+    parts = [_part(f"convert {kernel.api}")]
     fresh = any(output.is_tensor and not output.alias for output in op.signature.outputs)
     if interface.has_backward or (fresh and not interface.through_aten):
         # What forward or backward takes, and what it returns: at most outputs and extra tensors, or a gradient for each input.
         capacity = 2 * len(arguments) + len(op.signature.outputs) + interface.extras
         parts.append(_memory(kernel, "Tensor?" in types, capacity))
-    parts += [text.lstrip() for text, ends in _TAKE.items() if any(one.endswith(ends) for one in items | types)]
+    parts += [_part(f"take {what}") for what, ends in _TAKE.items() if any(one.endswith(ends) for one in items | types)]
     if any(not output.is_tensor for output in op.signature.outputs):
-        parts.append(_GIVE_NUMBER.lstrip())
+        parts.append(_part("give number"))
     return "\n".join(parts)
 
 
@@ -413,13 +260,14 @@ def _unpack(arguments: Sequence[Argument], packed: Sequence[str] = ()) -> str:
     """Take the arguments from the stack; those in `packed` are made contiguous if they are not."""
     lines = []
     for index, argument in enumerate(arguments):
-        item, value = argument.type.removesuffix("?").removesuffix("[]"), f"stack_[{index}]"
+        item, value = item_of(argument.type), f"stack_[{index}]"
+        take = {"Tensor": "take_", "str": "text_"}.get(item) or f"number_<{PLAIN[item]}>"
         if item == "ScalarType":
             value = f"static_cast<at::ScalarType>(number_<int32_t>({value}))"
         elif item == argument.type:
-            value = f"{_TAKES[item]}({value})"
+            value = f"{take}({value})"
         else:
-            value = f"{'optional_' if argument.type.endswith('?') else 'list_'}({value}, {_TAKES[item]})"
+            value = f"{'optional_' if argument.type.endswith('?') else 'list_'}({value}, {take})"
         lines.append(f"  auto {argument.name} = {f'dense_({value})' if argument.name in packed else value};")
     return "\n".join(lines)
 
@@ -449,7 +297,7 @@ def _box(
     for index, result in enumerate(every):
         value = f"out_[{index}]" if listed else "out_" if len(every) == 1 else f"std::get<{index}>(out_)"
         if not result.is_tensor:
-            value = f"bits_<{_RESULTS[result.type]}>({value})"
+            value = f"bits_<{PLAIN[result.type]}>({value})"
         elif result.alias or not raw:
             value = f"give_(std::move({value}))"
         else:
@@ -458,91 +306,16 @@ def _box(
     return "\n".join(lines)
 
 
-# Errors are put together in cold functions without templates: TORCH_CHECK with a dozen arguments compiles slowly.
-_CHECKS = """\
-[[noreturn, gnu::cold, gnu::noinline]] void fail(const std::string& what) {
-  const std::string message = "$kernel: " + what;
-  $fail;
-  std::abort();
-}
-
-[[noreturn, gnu::cold, gnu::noinline]]
-void refuse(const char* name, const $tensor& tensor, const char* want, std::initializer_list<int64_t> sizes) {
-  std::string message = name;
-  message += " has shape (";
-  for (int64_t i = 0; i < tensor.dim(); ++i) message.append(i ? ", " : "").append(std::to_string(tensor.size(i)));
-  message.append("), want ").append(want);
-  const char* between = " = (";
-  for (const int64_t size : sizes) {
-    message.append(between).append(std::to_string(size));
-    between = ", ";
-  }
-  fail(sizes.size() ? message + ")" : message);
-}
-
-[[noreturn, gnu::cold, gnu::noinline]] void fail(const char* name, const char* is, const char* kind, const char* want) {
-  fail(std::string(name).append(is).append(kind).append(want));
-}
-
-void same_kind(const char* name, const $tensor& tensor, const $tensor& first) {
-  if (!tensor.defined()) fail(name, " is None, want a Tensor", "", "");
-  if (tensor.device() != first.device()) fail(name, " is on another device than ", "$first", "");
-  if (tensor.scalar_type() != first.scalar_type()) {
-    fail(name, " is ", $dtype_name(tensor.scalar_type()), std::string(", but $first is ").append($dtype_name(first.scalar_type())).c_str());
-  }
-}
-
-$has_dtype$same_shape
-void check_inputs($parameters) {
-$empty  if (!$first.defined()) fail("$first", " is None, want a Tensor", "", "");
-  if (!$first.is_$device()) fail("$first", " is not on $device_words", "", "");
-  const auto dtype = $first.scalar_type();
-  if (!($dtype_test)) fail("$first", " is ", $dtype_name(dtype), ", want $dtype_words");
-$ranks
-$letters
-$shapes
-}
-"""
-
-
-# For tensors with a dtype of their own.
-_HAS_DTYPE = """
-void has_dtype(const char* name, const $tensor& tensor, const $tensor& first, $scalar dtype) {
-  if (!tensor.defined()) fail(name, " is None, want a Tensor", "", "");
-  if (tensor.device() != first.device()) fail(name, " is on another device than ", "$first", "");
-  if (tensor.scalar_type() != dtype) {
-    fail(name, " is ", $dtype_name(tensor.scalar_type()), std::string(", want ").append($dtype_name(dtype)).c_str());
-  }
-}
-"""
-# For shapes of any rank: what one tensor has, the others must have.
-_SAME_SHAPE = """
-void same_shape(const char* name, const $tensor& tensor, const $tensor& first) {
-  bool same = tensor.dim() == first.dim();
-  for (int64_t i = 0; same && i < tensor.dim(); ++i) same = tensor.$size(i) == first.$size(i);
-  if (same) return;
-  std::string message = name;
-  message += " has shape (";
-  for (int64_t i = 0; i < tensor.dim(); ++i) message.append(i ? ", " : "").append(std::to_string(tensor.size(i)));
-  message += "), want that of $first, (";
-  for (int64_t i = 0; i < first.dim(); ++i) message.append(i ? ", " : "").append(std::to_string(first.size(i)));
-  fail(message + ")");
-}
-"""
-
-
 def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, who: str = "") -> str:
     """Write `check_inputs`: device, dtype, rank and extent of every tensor, against the op's shapes; `who` complains.
 
     torch.compile looks into what differentiates through ATen: extents may be symbols there, and are compared as such.
     """
     tensors = [argument for argument in op.signature.inputs if argument.name in op.shapes]
-    first = op.first.told
-    stable = kernel.api == "stable"
+    first, tensor, stable = op.first.told, TENSOR[kernel.api], kernel.api == "stable"
     symbolic = interface.through_aten and not stable and kernel.binding != "pybind11"
     size = "sym_size" if symbolic else "size"
     number = "c10::SymInt({}).guard_int(__FILE__, __LINE__)" if symbolic else "{}"
-    tensor = TENSOR[kernel.api]
     scalar = "torch::headeronly::ScalarType" if stable else "at::ScalarType"
     ranks, shapes = [], list[str]()
     checks = input_checks(op)
@@ -570,28 +343,25 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, 
     sources = {letter: f"{check.told}.{size}({axis})" for check in checks for letter, axis in check.tells.items()}
     letters = ", ".join(f"size_{letter} = {sources[letter]}" for letter in op.letters if letter in sources)
     dtypes = [op.first.dtype] if op.first.dtype else op.dtypes
-    dtype_name = "torch::headeronly::toString" if stable else "c10::toString"
-    words = {"tensor": tensor, "first": first, "scalar": scalar, "dtype_name": dtype_name, "size": size}
+    words = {"tensor": tensor, "first": first, "scalar": scalar, "size": size}
+    words["dtype_name"] = "torch::headeronly::toString" if stable else "c10::toString"
     lists = [argument.name for argument in op.required if argument.is_list]
-    return Template(_CHECKS).substitute(
+    return _part(
+        "checks",
+        **words,
         kernel=who or kernel.name,
-        tensor=tensor,
         # STD_TORCH_CHECK would put our file and line in front of the message.
         fail="throw std::runtime_error(message)" if stable else "TORCH_CHECK(false, message)",
-        first=first,
         empty="".join(
             f'  if ({name}.empty()) fail("{name}", " is empty, want one Tensor at least", "", "");\n' for name in lists
         ),
         device=device.tensors,
         device_words=device.words,
         parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in tensors),
-        dtype_name=dtype_name,
         dtype_test=" || ".join(f"dtype == {scalar}::{CPP_DTYPES[dtype]}" for dtype in dtypes),
         dtype_words=" or ".join(CPP_DTYPES[dtype] for dtype in dtypes),
-        has_dtype=Template(_HAS_DTYPE * any("has_dtype(" in line for line in ranks)).substitute(words),
-        same_shape=Template(_SAME_SHAPE * any(check.alike for check in checks)).substitute(
-            words | {"first": op.any_shape}
-        ),
+        has_dtype=_part("has dtype", **words) * any("has_dtype(" in line for line in ranks),
+        same_shape=_part("same shape", **words | {"first": op.any_shape}) * any(check.alike for check in checks),
         ranks="\n".join(ranks),
         letters=f"  [[maybe_unused]] const {'c10::SymInt' if symbolic else 'int64_t'} {letters};" if letters else "",
         shapes="\n".join(shapes),
@@ -606,31 +376,14 @@ def _extent(dim: Dim | Formula) -> str:
     return " + ".join(terms)
 
 
-_PYBIND11_BINDING = """\
-// Generated: the classic pybind11 binding. To write your own: kernel.replace(binding=...).
-namespace {
-
-$checks
-auto checked_forward($parameters) {
-  check_inputs($tensors);
-${narrow}  return $forward;
-}
-
-}  // namespace
-
-PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
-  m.def("forward", torch::wrap_pybind_function(checked_forward), "$doc");
-$backward}
-"""
-
-
 def _pybind11_binding(kernel: Kernel, op: Op, interface: Interface, device: Device) -> str:
     """Write the classic binding of the tutorials, as `load_inline(functions=...)` would, but with its docstrings escaped."""
     inputs = op.signature.inputs
     doc = kernel.doc.strip().partition("\n")[0].replace("\\", "\\\\").replace('"', '\\"')
     named = f"torch::wrap_pybind_function({kernel.functions[-1]})"
     backward = f'  m.def("backward", {named}, "gradients of forward");\n'
-    return Template(_PYBIND11_BINDING).substitute(
+    return _part(
+        "pybind11",
         checks=_input_checks(kernel, op, interface, device),
         parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in inputs),
         tensors=", ".join(argument.name for argument in inputs if argument.name in op.shapes),

@@ -41,7 +41,7 @@ def shared_names(masked: str) -> Iterator[tuple[int, str, str]]:
         >>> list(shared_names(text.replace("struct", "namespace TORCH_EXTENSION_NAME { struct").replace("; T", "; } T")))
         []
     """
-    libraries = list(_LIBRARY.finditer(masked))
+    libraries, fatal = list(_LIBRARY.finditer(masked)), "to load both ends the process"
     of_classes: set[str] = set()
     for found in _CLASS.finditer(masked):
         name = found["type"]
@@ -49,7 +49,7 @@ def shared_names(masked: str) -> Iterator[tuple[int, str, str]]:
         if definition and not any(_OWN_SCOPE.search(head) for head in heads(masked, definition.start())):
             yield (
                 definition.start(1),
-                f"PyTorch knows class '{name}' by its C++ name, and the next revision's by the same: to load both ends the process",
+                f"PyTorch knows class '{name}' by its C++ name, and the next revision's by the same: {fatal}",
                 f"Define it in 'namespace {NAMESPACE} {{ ... }}': each build has a name of its own.",
             )
         ahead = [one[1] for one in libraries if one.start() < found.start()]
@@ -59,7 +59,7 @@ def shared_names(masked: str) -> Iterator[tuple[int, str, str]]:
             where = f"in namespace '{within}'" if within else "in a namespace of its own choice"
             yield (
                 found.start("type"),
-                f"class '{name}' is registered {where}, and so is the next revision's: to load both ends the process",
+                f"class '{name}' is registered {where}, and so is the next revision's: {fatal}",
                 f"Register it with TORCH_LIBRARY_FRAGMENT({NAMESPACE}, m) {{ m.class_<{name}>(...) ... }}.",
             )
 
@@ -68,7 +68,7 @@ def shared_names(masked: str) -> Iterator[tuple[int, str, str]]:
             where = "under names of its own choice" if library.re is _OPERATORS else f"in namespace '{library[1]}'"
             yield (
                 library.start(),
-                f"operators are registered {where}, and so are the next revision's: to load both ends the process",
+                f"operators are registered {where}, and so are the next revision's: {fatal}",
                 f"Leave it out: forward and backward are registered for you. Others go into TORCH_LIBRARY_FRAGMENT({NAMESPACE}, m).",
             )
 

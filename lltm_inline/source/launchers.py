@@ -25,22 +25,18 @@ from dataclasses import dataclass
 from functools import partial
 from string import Template
 
+from .. import native
 from ..cpp import functions as cpp
 from ..cpp.functions import Function, at_file_scope
 from ..cpp.masks import mask
 from ..errors import TemplateError
 from ..model.registry import Kernel, Op
+from .types import C_TYPES, CPP_DTYPES
 
-#: Types of C++ by dtype of the op: those for which a template is instantiated.
-_TEMPLATE_TYPES = {"float32": "float", "float64": "double"}
+#: The dtypes of an op for which a template is instantiated.
+_OF_TEMPLATES = ("float32", "float64")
 #: How ATen calls the types of pointers.
-SCALAR_TYPES = {
-    "float": "at::kFloat",
-    "double": "at::kDouble",
-    "int64_t": "at::kLong",
-    "int": "at::kInt",
-    "bool": "at::kBool",
-}
+SCALAR_TYPES = {type_: f"at::k{CPP_DTYPES[dtype]}" for dtype, type_ in C_TYPES.items()}
 _STREAM = "cudaStream_t"
 #: Makes an error of what is wrong with a launch function.
 _Fail = Callable[[str], TemplateError]
@@ -75,6 +71,11 @@ class Launcher:
         """Name the C function for one type."""
         return f"{self.name}_{type_}" if self.template else f"{self.name}_launch"
 
+    def declared(self, type_: str, stream: str) -> str:
+        """Declare that function, with a stream of this type."""
+        parameters = [one.spelled(self.template, type_) for one in self.parameters]
+        return f'extern "C" const char* {self.symbol(type_)}({", ".join([*parameters, f"{stream} stream_"])})'
+
 
 def find_launchers(kernel: Kernel, op: Op, text: str) -> tuple[Launcher, ...]:
     """Read the launch functions of a CUDA text.
@@ -93,7 +94,7 @@ def find_launchers(kernel: Kernel, op: Op, text: str) -> tuple[Launcher, ...]:
         if function.returns != "void":
             raise fail(f"returns '{function.returns}', want void")
         template = _template_parameter(function.template, fail)
-        if template and (wrong := [dtype for dtype in op.dtypes if dtype not in _TEMPLATE_TYPES]):
+        if template and (wrong := [dtype for dtype in op.dtypes if dtype not in _OF_TEMPLATES]):
             only = "only float32 and float64 can be instantiated"
             raise fail(f"is a template, and op {op.name!r} has dtype {wrong[0]}: {only}")
         parameters = tuple(_parameter(one, template, fail) for one in function.parameters[:-1])
@@ -149,137 +150,39 @@ def _parameter(one: cpp.Parameter, template: str, fail: _Fail) -> Parameter:
 
 def types_of(launcher: Launcher, op: Op) -> list[str]:
     """List the types for which a launch function is instantiated; one without a name where it is no template."""
-    return [_TEMPLATE_TYPES[dtype] for dtype in op.dtypes] if launcher.template else [""]
+    return [C_TYPES[dtype] for dtype in op.dtypes] if launcher.template else [""]
 
 
-_INSTANCES = """\
-// Generated: a C function for each launch function and dtype. It returns what CUDA says of the launch, nothing if all is well.
-namespace {
-inline const char* launched_() {
-  const cudaError_t error = cudaGetLastError();
-  return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
-}
-}  // namespace
-"""
-
-_INSTANCE = """
-extern "C" const char* $symbol($parameters) {
-  $name$angle($arguments);
-  return launched_();
-}
-"""
+def _part(name: str, /, **words: str) -> str:
+    """Fill in a part of `launchers.cpp`."""
+    return Template(native.parts("launchers.cpp", __package__)[name]).substitute(words)
 
 
 def instances_text(launchers: tuple[Launcher, ...], op: Op) -> str:
     """Write the end of the CUDA file: C functions that instantiate and call the launch functions."""
-    text = _INSTANCES
+    text = _part("instances")
     for launcher in launchers:
+        arguments = ", ".join([*(parameter.name for parameter in launcher.parameters), "stream_"])
         for type_ in types_of(launcher, op):
-            parameters = [parameter.spelled(launcher.template, type_) for parameter in launcher.parameters]
-            text += Template(_INSTANCE).substitute(
-                symbol=launcher.symbol(type_),
-                name=launcher.name,
-                angle=f"<{type_}>" if launcher.template else "",
-                parameters=", ".join([*parameters, f"{_STREAM} stream_"]),
-                arguments=", ".join([*(parameter.name for parameter in launcher.parameters), "stream_"]),
-            )
+            called = f"{launcher.name}{f'<{type_}>' * bool(launcher.template)}({arguments})"
+            text += _part("instance", declared=launcher.declared(type_, _STREAM), called=called)
     return text
-
-
-# One class for all launches, without templates but for the pointers: g++ has it in a tenth of a second.
-_HOST = """\
-// Generated: functions of tensors that launch the kernels of the CUDA text.
-extern "C" int32_t aoti_torch_get_current_cuda_stream(int32_t device_index, void** stream);
-
-$declarations
-namespace {
-
-class Launch_ {
- public:
-  Launch_(const char* name, std::initializer_list<const at::Tensor*> tensors) : name_(name) {
-    for (const at::Tensor* tensor : tensors) {
-      if (!tensor->defined()) continue;
-      if (!device_) device_ = tensor->device();
-      if (!tensor->is_cuda()) fail("takes tensors on a CUDA device, and one is on ", tensor->device().str());
-      if (tensor->device() != *device_) fail("takes tensors on one device, not on ", device_->str() + " and " + tensor->device().str());
-      if (!tensor->is_contiguous()) fail("takes contiguous tensors: call .contiguous() and keep the result in a variable", "");
-    }
-    if (!device_) fail("was called without a defined tensor", "");
-    guard_.reset_device(*device_);
-    if (aoti_torch_get_current_cuda_stream(device_->index(), &stream)) fail("cannot get the current stream", "");
-  }
-
-  at::ScalarType dtype(std::initializer_list<const at::Tensor*> tensors) const {
-    for (const at::Tensor* tensor : tensors) {
-      if (tensor->defined()) return tensor->scalar_type();
-    }
-    fail("was called without a defined tensor of its template's type", "");
-  }
-
-  template <class T> T* pointer(const char* argument, const at::Tensor& tensor, at::ScalarType want) const {
-    if (!tensor.defined()) return nullptr;
-    if (tensor.scalar_type() != want) {
-      fail(argument, std::string(" is ") + c10::toString(tensor.scalar_type()) + ", want " + c10::toString(want));
-    }
-    if constexpr (std::is_const_v<T>) {
-      return static_cast<T*>(tensor.const_data_ptr());
-    } else {
-      return static_cast<T*>(tensor.mutable_data_ptr());
-    }
-  }
-
-  int narrow(const char* argument, int64_t value) const {
-    if (value != static_cast<int>(value)) fail(argument, " = " + std::to_string(value) + " does not fit into an int");
-    return static_cast<int>(value);
-  }
-
-  void check(const char* error) const {
-    if (error) fail("failed: ", error);
-  }
-
-  [[noreturn, gnu::cold, gnu::noinline]] void fail(const char* what, const std::string& more) const {
-    TORCH_CHECK(false, std::string("$kernel: launch of '").append(name_).append("': ").append(what).append(more));
-    std::abort();
-  }
-
-  void* stream = nullptr;
-
- private:
-  const char* name_;
-  std::optional<at::Device> device_;
-  c10::OptionalDeviceGuard guard_;
-};
-
-$functions
-}  // namespace
-"""
-
-_FUNCTION = """\
-[[maybe_unused]] void $name($parameters) {
-  Launch_ launch_("$name", {$tensors});
-$dispatch}
-"""
 
 
 def host_text(kernel: Kernel, op: Op, launchers: tuple[Launcher, ...]) -> str:
     """Write the beginning of the C++ file: functions of tensors under the launch functions' own names."""
-    declarations, functions = [], []
-    for launcher in launchers:
-        for type_ in types_of(launcher, op):
-            parameters = [parameter.spelled(launcher.template, type_) for parameter in launcher.parameters]
-            taken = ", ".join([*parameters, "void* stream_"])
-            declarations.append(f'extern "C" const char* {launcher.symbol(type_)}({taken});')
-        functions.append(
-            Template(_FUNCTION).substitute(
-                name=launcher.name,
-                parameters=", ".join(host_parameter(p, launcher.template) for p in launcher.parameters),
-                tensors=", ".join(f"&{p.name}" for p in launcher.parameters if p.is_pointer),
-                dispatch=_dispatch(launcher, op),
-            )
+    declarations = [f"{one.declared(type_, 'void*')};" for one in launchers for type_ in types_of(one, op)]
+    functions = [
+        _part(
+            "function",
+            name=launcher.name,
+            parameters=", ".join(host_parameter(p, launcher.template) for p in launcher.parameters),
+            tensors=", ".join(f"&{p.name}" for p in launcher.parameters if p.is_pointer),
+            dispatch=_dispatch(launcher, op),
         )
-    return Template(_HOST).substitute(
-        kernel=kernel.name, declarations="\n".join(declarations), functions="\n".join(functions)
-    )
+        for launcher in launchers
+    ]
+    return _part("host", kernel=kernel.name, declarations="\n".join(declarations), functions="\n".join(functions))
 
 
 def host_parameter(parameter: Parameter, template: str) -> str:
@@ -298,7 +201,7 @@ def _dispatch(launcher: Launcher, op: Op) -> str:
     lines = [f"  const auto dtype_ = launch_.dtype({{{typed}}});\n"]
     types = types_of(launcher, op)
     lines += [f"  if (dtype_ == {SCALAR_TYPES[type_]}) return {_call(launcher, type_)}\n" for type_ in types]
-    want = " or ".join(c for c in ({"float": "Float", "double": "Double"}[type_] for type_ in types))
+    want = " or ".join(CPP_DTYPES[dtype] for dtype in op.dtypes)
     lines.append(f'  launch_.fail(c10::toString(dtype_), " tensors, want {want}");\n')
     return "".join(lines)
 
@@ -309,14 +212,11 @@ def _call(launcher: Launcher, type_: str) -> str:
 
 def launch_arguments(launcher: Launcher, type_: str) -> list[str]:
     """Write with what the C function for one type is called, within the function of tensors."""
-    arguments = []
-    for parameter in launcher.parameters:
-        plain = type_ if parameter.type == launcher.template else parameter.type
-        if parameter.is_pointer:
-            spelled, name = "const " * parameter.is_const + plain, parameter.name
-            arguments.append(f'launch_.pointer<{spelled}>("{name}", {name}, {SCALAR_TYPES[plain]})')
-        elif parameter.type == "int":
-            arguments.append(f'launch_.narrow("{parameter.name}", {parameter.name})')
-        else:
-            arguments.append(parameter.name)
-    return [*arguments, "launch_.stream"]
+
+    def argument(one: Parameter) -> str:
+        plain = type_ if one.type == launcher.template else one.type
+        if one.is_pointer:
+            return f'launch_.pointer<{"const " * one.is_const}{plain}>("{one.name}", {one.name}, {SCALAR_TYPES[plain]})'
+        return f'launch_.narrow("{one.name}", {one.name})' if one.type == "int" else one.name
+
+    return [*map(argument, launcher.parameters), "launch_.stream"]

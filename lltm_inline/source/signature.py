@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 
 from ..base.arguments import plural
 from ..cpp.functions import Function, find_function, squeezed
 from ..cpp.lists import split
-from ..cpp.masks import mask, taken
+from ..cpp.masks import mask, placed, taken
 from ..model.op import LIST, RESULTS
 from ..model.registry import Argument, Kernel, Op
 from .custom_classes import shared_names
-from .types import NARROW, WIDE, read_type
+from .types import NARROW, PLAIN, TENSOR, WIDE, item_of, read_type, spelled
 
-_LINE = re.compile(r'^#line (\d+) "([^"]*)"$', re.MULTILINE)
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);|\btypedef\b([^;]+?)\b(\w+)\s*;")
 #: A name that stands for itself: in no namespace, and no template.
 _OWN_NAME = re.compile(r"(?<![\w:])[A-Za-z_]\w*\b(?!\s*(?:::|<))")
@@ -30,39 +30,6 @@ _CONTAINER = re.compile(
 )
 #: The numbers of C++ that an op's are handed to; what is optional or in a list is not narrowed.
 _TAKEN = {"float": ("double",), "int": (*WIDE, *NARROW), "int?": WIDE, "int[]": WIDE}
-#: How the playground spells the types of an op that are no tensors.
-_SPELLED = {
-    "float": "double",
-    "int": "int64_t",
-    "bool": "bool",
-    "str": "const std::string&",
-    "float?": "std::optional<double>",
-    "int?": "std::optional<int64_t>",
-    "bool?": "std::optional<bool>",
-    "str?": "const std::optional<std::string>&",
-    "int[]": "const std::vector<int64_t>&",
-    "float[]": "const std::vector<double>&",
-    "ScalarType": "at::ScalarType",
-}
-#: How each API spells a tensor.
-TENSOR = {"aten": "at::Tensor", "stable": "torch::stable::Tensor"}
-
-#: How C++ and its messages spell dtypes.
-CPP_DTYPES = {
-    "float32": "Float",
-    "float64": "Double",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "int64": "Long",
-    "int32": "Int",
-    "int16": "Short",
-    "int8": "Char",
-    "uint8": "Byte",
-    "bool": "Bool",
-    "complex32": "ComplexHalf",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-}
 
 
 @dataclass(frozen=True)
@@ -150,8 +117,8 @@ def examine(kernel: Kernel, op: Op, text: str) -> Interface:
 def _missing(kernel: Kernel, text: str, masked: str, name: str, declaration: str) -> Problem:
     """Say that a function is not there, at the place where its name stands."""
     other = re.search(rf"\b{name}\s*\(", masked)
-    first = _LINE.search(text)
-    place = _locate(text, other.start(), kernel.name) if other else (first[2] if first else kernel.name, 1, 1)
+    first = text.find("\n") + 1 if text.startswith("#line") else 0
+    place = _locate(text, other.start() if other else first, kernel.name)
     ended = re.search(rf"\b{name}\s*\([^;{{}}]*\)\s*(;)\s*{{", masked)
     ends = "Take the ';' after its ( ) away: it ends the function before its body."
     return Problem(*place, f"no function '{name}' at file scope", ends if ended else f"Define it as: {declaration}")
@@ -159,18 +126,13 @@ def _missing(kernel: Kernel, text: str, masked: str, name: str, declaration: str
 
 def cpp_type(argument: Argument, api: str) -> str:
     """Return the C++ type in which `forward` takes an argument."""
-    tensor = TENSOR[api]
-    if argument.alias and argument.is_tensor:
-        return f"{tensor}&"
-    tensors = {"Tensor": tensor, "Tensor?": f"std::optional<{tensor}>", LIST: f"std::vector<{tensor}>"}
-    return f"const {tensors[argument.type]}&" if argument.type in tensors else _SPELLED[argument.type]
+    return f"{TENSOR[api]}&" if argument.alias and argument.is_tensor else spelled(argument.type, api)
 
 
-def cpp_declaration(kernel: Kernel, op: Op, extras: int = 0) -> str:
+def cpp_declaration(kernel: Kernel, op: Op) -> str:
     """Spell out the `forward` that the op asks for."""
-    outputs = [*op.signature.outputs, *(Argument("", "Tensor") for _ in range(extras))]
     parameters = ", ".join(f"{cpp_type(a, kernel.api)} {a.name}" for a in op.signature.inputs)
-    return f"{returned_type(outputs, kernel.api)} {kernel.functions[0]}({parameters})"
+    return f"{returned_type(op.signature.outputs, kernel.api)} {kernel.functions[0]}({parameters})"
 
 
 def skeleton(op: Op, name: str) -> Kernel:
@@ -192,16 +154,14 @@ def skeleton(op: Op, name: str) -> Kernel:
             f"// Leave this out where forward only calls ATen, as in 2 * x: autograd knows those gradients.\n"
             f"{tuple_of(gradients, kernel.api)} backward({taken_})"
         )
-    bodies = [
-        f'{head} {{\n  throw std::runtime_error("{of} is not written yet");\n}}\n'
-        for head, of in zip(heads, kernel.functions, strict=False)
-    ]
+    body = '{} {{\n  throw std::runtime_error("{} is not written yet");\n}}\n'
+    bodies = map(body.format, heads, kernel.functions)
     return replace(kernel, cpp="\n".join(["#include <ATen/ATen.h>\n#include <stdexcept>\n", *bodies]))
 
 
 def returned_type(outputs: Sequence[Argument], api: str) -> str:
     """Return the C++ type of an op's results: one is bare, and none is void."""
-    types = [TENSOR[api] if output.is_tensor else _SPELLED[output.type] for output in outputs]
+    types = [TENSOR[api] if output.is_tensor else PLAIN[output.type] for output in outputs]
     return types[0] if len(types) == 1 else f"std::tuple<{', '.join(types)}>" if types else "void"
 
 
@@ -237,43 +197,33 @@ class _Examination:
         self._order(inputs)
         for number, (argument, type_) in enumerate(zip(inputs, self.function.types, strict=True), 1):
             self._type(f"argument {number} of '{self.called}'", argument, type_)
-        tensors = [output.is_tensor for output in outputs]
-        if all(tensors) and outputs and self._is_list:
+        kinds = ["Tensor" if output.is_tensor else output.type for output in outputs]
+        all_tensors, behind = {*kinds} <= {"Tensor"}, "then whatever extra tensors 'backward' needs"
+        if all_tensors and outputs and self._is_list:
             self.lists.append("forward")
             handed = len(outputs) + len(self.kernel.saves) + 1  # to backward, but for the extra tensors
             return max(len(backward.types) - handed, 0) if backward is not None else 0
-        returned = self._returned
-        if (
-            returned is None
-            or (outputs and not returned)
-            or any(
-                not self._is(type_, "Tensor" if output.is_tensor else output.type)
-                for output, type_ in zip(outputs, returned, strict=False)
-            )
-            or any(not self._is(type_, "Tensor") for type_ in returned[len(outputs) :])
-        ):
+        returned = self._returned or []
+        fits = (returned or not outputs) and all(map(self._is, returned, chain(kinds, repeat("Tensor"))))
+        if self._returned is None or not fits:
             longer = ", or a longer tuple" if outputs else ""
+            cure = self._cure(max(len(outputs), 2)) if all_tensors else ""
             self.problem(
                 f"'{self.called}' returns '{self._named}', want {returned_type(outputs, self.kernel.api)}{longer}",
-                f"Return {names}, then whatever extra tensors 'backward' needs"
-                f"{self._cure(max(len(outputs), 2)) if all(tensors) else ''}.",
+                f"Return {names}, {behind}{cure}.",
             )
             return 0
-        if len(returned) < len(outputs):
+        more, is_last = len(returned) - len(outputs), not self.op.gradients
+        if more < 0 or (outputs and more > 0 and is_last):
+            values = plural(len(returned), "tensor" if all_tensors else "value")
             self.problem(
-                f"'{self.called}' returns {plural(len(returned), 'tensor' if all(tensors) else 'value')}, op '{self.op.name}' has "
-                f"{len(outputs)} outputs: {names}",
-                "Return the outputs first, then whatever extra tensors 'backward' needs.",
+                f"'{self.called}' returns {values}, op '{self.op.name}' has {plural(len(outputs), 'output')}: {names}",
+                f"Return the outputs first, {behind}."
+                if more < 0
+                else "Return these alone: the op has no gradients, so nobody takes more.",
             )
-        if self.op.gradients:
-            return max(len(returned) - len(outputs), 0)
-        if outputs and len(returned) > len(outputs):
-            self.problem(
-                f"'{self.called}' returns {plural(len(returned), 'value')}, op '{self.op.name}' has {plural(len(outputs), 'output')}: "
-                f"{names}",
-                "Return these alone: the op has no gradients, so nobody takes more.",
-            )
-        return 0  # what a function returns of an op without outputs, as often the changed input, is dropped
+        # What a function returns of an op without outputs, as often the changed input, is dropped.
+        return 0 if is_last else max(more, 0)
 
     @property
     def narrow(self) -> tuple[str, ...]:
@@ -284,11 +234,8 @@ class _Examination:
     @property
     def optional_grads(self) -> tuple[bool, ...]:
         """Tell for each output whether its gradient is taken as an optional tensor."""
-        types = dict(enumerate(self.function.types))
-        return tuple(
-            re.search(r"\boptional\s*<", self._meant(types.get(index, ""))) is not None
-            for index in range(len(self.op.signature.outputs))
-        )
+        types = [*map(self._meant, self.function.types), *[""] * len(self.op.signature.outputs)]
+        return tuple(bool(re.search(r"\boptional\s*<", types[i])) for i, _ in enumerate(self.op.signature.outputs))
 
     def backward(self, interface: Interface) -> None:
         arguments = backward_arguments(self.kernel, self.op, interface)
@@ -360,7 +307,7 @@ class _Examination:
     def _is(self, spelled: str, kind: str) -> bool:
         """Tell whether a type of C++ takes all that a type of the op may be."""
         type_, tensors = read_type(spelled), {TENSOR[self.kernel.api], "Tensor"}
-        taken = tensors if kind.startswith("Tensor") else _TAKEN.get(kind) or _TAKEN.get(kind.rstrip("?[]"))
+        taken = tensors if kind.startswith("Tensor") else _TAKEN.get(kind) or _TAKEN.get(item_of(kind))
         return type_.kind == kind and (taken is None or type_.of in taken)
 
     def _meant(self, type_: str) -> str:
@@ -438,9 +385,6 @@ def backward_arguments(kernel: Kernel, op: Op, interface: Interface) -> tuple[Ar
 
 
 def _locate(text: str, offset: int, name: str) -> tuple[str, int, int]:
-    """Turn an offset in a rendered text into (source, line, column), following its `#line` directives."""
-    file, base, start = name, 1, 0
-    for match in _LINE.finditer(text, 0, offset):
-        file, base, start = match[2], int(match[1]), match.end() + 1
-    line = base + text.count("\n", start, offset)
-    return file, line, offset - (text.rfind("\n", 0, offset) + 1) + 1
+    """Turn an offset in a rendered text into (source, line, column); `name` is that of the first source."""
+    file, line, column = placed(text, offset)
+    return file or name, line, column

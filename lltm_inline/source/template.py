@@ -17,75 +17,36 @@ of its own, which needs no header of torch either.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from string import Template
 
+import torch
+
+from .. import native
+from ..base.arguments import offer, shown
 from ..base.device import DEVICES
 from ..cpp.functions import Function, find_function
-from ..cpp.masks import directives, headers, mask, unquoted
+from ..cpp.masks import directives, headers, mask, placed, unquoted
 from ..cuda_cpu import header as cuda_names
 from ..cuda_cpu import on_cpu, rewrite
 from ..cuda_cpu import runtime as cuda_runtime
-from ..errors import DefinitionError, TemplateError
-from ..model.registry import BINDINGS, Kernel, Op
+from ..errors import DefinitionError, TemplateError, UnknownKernelError
+from ..model.registry import BINDINGS, Kernel, Op, registry, resolve
 from .binding import generate_binding
 from .custom_classes import NAMESPACE
 from .launchers import find_launchers, has_launch_functions, host_text, instances_text
-from .signature import TENSOR, Interface, examine
+from .signature import Interface, examine
+from .types import TENSOR
 
-# Without OpenMP (clang's would bring a second pool of threads, which spin against torch's and make a kernel ten times
-# slower) `at::parallel_for` would be serial: let it run on torch's own threads.
-PARALLEL = """\
-#if !defined(_OPENMP) && !defined(INTRA_OP_PARALLEL)
-#define INTRA_OP_PARALLEL
-#include <c10/util/Exception.h>
-#include <torch/csrc/stable/c/shim.h>
-namespace at::internal {
-template <class F> void invoke_parallel(int64_t begin, int64_t end, int64_t grain_size, const F& f) {
-  const auto call = [](int64_t first, int64_t last, void* g) { (*static_cast<const F*>(g))(first, last); };
-  const bool failed = torch_parallel_for(begin, end, grain_size, call, const_cast<F*>(&f));
-  TORCH_CHECK(!failed, "an exception was thrown in at::parallel_for");
-}
-}  // namespace at::internal
-#endif
-"""
-
-
-def _includes(*headers: str) -> str:
-    return "".join(f"#include <{header}>\n" for header in headers)
-
-
-_C_INTERFACE = "torch/csrc/inductor/aoti_torch/c/shim.h"
-
-#: What a text starts with, by kind; exactly this is in its precompiled header. It stands in the rendered text too, so that a
-#: text means the same with that header and without. The less a header holds, the faster g++ is with it: `light` is for texts
-#: that name the few ATen headers they need.
+_PARTS = native.parts("prelude.cpp", __package__)
+PARALLEL, _LIBRARY_NAME = _PARTS["parallel"], _PARTS["library name"]
+#: What a text starts with, by kind: `prelude.cpp` says why.
 PRELUDE = {
-    "light": PARALLEL
-    + _includes(
-        "ATen/core/Tensor.h", "ATen/Dispatch.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE, "array", "tuple"
-    ),
-    "aten": PARALLEL
-    + _includes("ATen/ATen.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE, "array", "tuple"),
-    "library": PARALLEL
-    + _includes("ATen/ATen.h", "ATen/Parallel.h", "torch/library.h", _C_INTERFACE, "array", "tuple"),
-    # What people write `#include <torch/extension.h>` for: a third of its time to compile. Without torch/autograd.h: g++ would
-    # instantiate the templates of that again in each text (1.6 of 3.7 s), and few texts define a gradient in C++.
-    "types": PARALLEL
-    + _includes("torch/types.h", "torch/utils.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE)
-    + _includes("algorithm", "array", "cmath", "iostream", "limits", "map", "numeric", "random", "string", "tuple")
-    + _includes("unordered_map", "vector"),
-    "extension": _includes("torch/extension.h", _C_INTERFACE, "array", "tuple"),
-    # A module of Python's own that is bound by pybind11, without the rest of torch/extension.h.
-    "python": "",
-    "stable": _includes(
-        "torch/csrc/stable/ops.h", "torch/csrc/stable/tensor.h", _C_INTERFACE, "array", "cmath", "string", "tuple"
-    ),
+    name: PARALLEL * ("ATen/Parallel.h" in _PARTS[name]) + _PARTS[name]
+    for name in ("light", "aten", "library", "types", "extension", "stable")
 }
-
-PRELUDE["python"] = PRELUDE["types"] + _includes("torch/csrc/utils/pybind.h")
-
+PRELUDE["python"] = PRELUDE["types"] + _PARTS["python"]
 #: Behind the name of a prelude: CUDA's names on the CPU stand behind its headers.
 _ON_CPU = " cuda-cpu"
 #: The kinds for which torch's headers are light, see `compiling/light.py`; and what stands behind the name of one for which they are
@@ -94,9 +55,7 @@ LIGHT = tuple(f"{name}{where}" for where in ("", _ON_CPU) for name in ("light", 
 WHOLE, NAMED = " whole", " named"
 #: Of the CUDA file of a torch-free text: CUDA's names alone.
 CUDA_PRELUDE = "torch-free cuda-cpu"
-_DEVICE_GUARD = _includes("ATen/DeviceGuard.h")
-#: What each header of ATen/ops includes.
-_OF_OPS = _includes("ATen/Context.h", "ATen/TensorUtils.h", "ATen/TracerMode.h")
+_DEVICE_GUARD = "#include <ATen/DeviceGuard.h>\n"
 
 
 def prelude_text(prelude: str, apart: bool = False) -> str:
@@ -114,7 +73,7 @@ def prelude_text(prelude: str, apart: bool = False) -> str:
         return cuda_names(tensors=False)
     prelude = prelude.removesuffix(WHOLE)
     first = PRELUDE[prelude.removesuffix(_ON_CPU)]
-    return first + _DEVICE_GUARD + _OF_OPS + cuda_names(apart=apart) if prelude.endswith(_ON_CPU) else first
+    return first + _PARTS["cuda-cpu"] + cuda_names(apart=apart) if prelude.endswith(_ON_CPU) else first
 
 
 def runtime_text(prelude: str) -> str:
@@ -239,10 +198,8 @@ def _in_parts(kernel: Kernel, head: str, prelude: str, body: _Body, binding: str
         return None
     found = {name: function for name in kernel.functions if (function := find_function(body.host, name))}
     declared = "\n".join(prototype(function, name, TENSOR[kernel.api]) for name, function in found.items())
-    same = "".join(
-        f'static_assert(std::is_same_v<decltype(&::{name}), decltype(&{DECLARED}::{name})>, "{DECLARED}");\n'
-        for name in found
-    )
+    same_type = f'static_assert(std::is_same_v<decltype(&::{{0}}), decltype(&{DECLARED}::{{0}})>, "{DECLARED}");\n'
+    same = "".join(map(same_type.format, found))
     names = f'{_LIBRARY_NAME}extern "C" const char* kernel_name_() {{ return "{kernel.name}"; }}\n'
     text = f"{head}namespace {DECLARED} {{\n{declared}\n}}\n{body.host}\n{same}{names}"
     # What names the kernel is asked for, so that all kernels of an op with the same functions have one binding.
@@ -293,15 +250,56 @@ def require_text(kernel: Kernel, device: str, cure: bool = True) -> None:
         return
     others = " and ".join(map(repr, devices_of(kernel)))
     if text == "cpp" and kernel.cpp:
-        why = (
-            "its cpp text calls the launch functions of its cuda text"
-            if has_launch_functions(kernel.cuda)
-            else "its cuda text defines no 'forward', and its two texts make one CUDA kernel"
-        )
+        why = "its cuda text defines no 'forward', and its two texts make one CUDA kernel"
+        if has_launch_functions(kernel.cuda):
+            why = "its cpp text calls the launch functions of its cuda text"
         raise DefinitionError(f"kernel {kernel.label!r}: {why}, so it runs on {others} alone")
     say = f": say device={devices_of(kernel)[-1]!r}" if cure else " alone"
     needs = f"has no {text} text: device {device!r} needs one. It runs on {others}{say}"
     raise DefinitionError(f"kernel {kernel.label!r} {needs}")
+
+
+#: The variants that come first, where there is one; else the first that has a C++ text.
+_FIRST = ("fused", "cpp")
+
+
+def kernel_or_first(kernel: Kernel | str) -> Kernel:
+    """Look up a kernel; of an op, the variant to begin with.
+
+    Args:
+        kernel: a kernel, its label, or the name of an op: then its fused or C++ variant comes first.
+
+    Raises:
+        UnknownKernelError: no op, kernel or revision of that name.
+
+    Example:
+        >>> kernel_or_first("lltm").label, kernel_or_first("lltm/aten").label
+        ('lltm/fused', 'lltm/aten')
+    """
+    if not isinstance(kernel, str):
+        return resolve(kernel)
+    if "/" in kernel:
+        return registry[kernel]
+    if kernel not in registry.ops:
+        names = sorted(registry.ops)
+        raise UnknownKernelError(f"no op {shown(kernel)}.{offer(kernel, names)}")
+    kernels = {one.variant: one for one in registry.values() if one.op == kernel}
+    with_text = [one for one in kernels.values() if one.python is None]
+    named = [kernels[variant] for variant in _FIRST if variant in kernels]
+    on_cpu = [one for one in with_text if "cpu" in devices_of(one)]
+    return [*named, *on_cpu, *with_text, *kernels.values()][0]
+
+
+def usual_device(kernel: Kernel) -> str:
+    """Choose where a kernel runs: on the first device that it has a text for and that this machine has.
+
+    Example:
+        >>> usual_device(registry["axpy/cpp"])
+        'cpu'
+    """
+    devices = devices_of(kernel)
+    here = [name for name in devices if not DEVICES[name].needs_gpu or torch.cuda.is_available()]
+    return [*here, *devices][0]
 
 
 def is_torch_free(kernel: Kernel) -> bool:
@@ -345,10 +343,10 @@ def _cuda_cpu_body(kernel: Kernel, op: Op) -> _Body:
     """Put what is a CUDA file for nvcc into the C++ file, behind CUDA's names on the CPU."""
     if not is_torch_free(kernel):
         text = _fill(kernel, "cuda", kernel.name)
-        host = _define_behind_headers(kernel, rewrite(text, kernel.label, "cuda"), kernel.name)
+        host = _define_behind_headers(kernel, rewrite(text, kernel.label), kernel.name)
         return _Body(host, examine(kernel, op, text), {kernel.name: kernel.cuda})
-    body = _torch_free_body(kernel, op, lambda cuda: rewrite(cuda, kernel.label, "cuda"))
-    named = f"{_name(kernel)}\n{_LIBRARY_NAME}"
+    body = _torch_free_body(kernel, op, lambda cuda: rewrite(cuda, kernel.label))
+    named = f"{_name(kernel)}\n{_PARTS['library name']}"
     return replace(
         body,
         host=f'extern "C" const char* library_name_();\n{on_cpu(body.host)}',
@@ -356,13 +354,6 @@ def _cuda_cpu_body(kernel: Kernel, op: Op) -> _Body:
         library="library_name_()",
     )
 
-
-#: Where only the CUDA text is edited, the C++ file stays as it is: the name of the library is not in it.
-_LIBRARY_NAME = f"""\
-#define LIBRARY_NAME_2_(name) #name
-#define LIBRARY_NAME_(name) LIBRARY_NAME_2_(name)
-extern "C" const char* library_name_() {{ return LIBRARY_NAME_({NAMESPACE}); }}
-"""
 
 #: How the text of each device is made.
 _BODIES = {"cpu": _cpu_body, "cuda": _cuda_body, "cuda-cpu": _cuda_cpu_body}
@@ -388,7 +379,7 @@ def _cuda_file(kernel: Kernel, needed: tuple[str, ...], *texts: str) -> str:
     first = f"// Kernel {kernel.name}, the CUDA file, rendered by lltm_inline: complete, compile it as it is."
     if headers(texts[0]) & {"torch/types.h", "torch/extension.h"}:  # load_inline puts it before every text
         needed = (*needed, "torch/types.h")
-    lines = [first, _includes(*needed).rstrip("\n"), *(text.rstrip("\n") for text in texts), ""]
+    lines = [first, *(f"#include <{header}>" for header in needed), *(text.rstrip("\n") for text in texts), ""]
     return "\n".join(lines)
 
 
@@ -396,7 +387,8 @@ def _define_behind_headers(kernel: Kernel, text: str, name: str) -> str:
     """Put the params behind the headers that a text includes: `#define A 2` would go through all of torch."""
     lines = text.split("\n")
     place = place_of_params(kernel.params, text)
-    again = [f'#line {_line_behind(lines[:place])} "{name}"'] if place else []
+    ahead = "\n".join([*lines[:place], ""])
+    again = [f'#line {placed(ahead, len(ahead))[1]} "{name}"'] if place else []
     return "\n".join([*lines[:place], *_defines(kernel), *again, *lines[place:]])
 
 
@@ -411,15 +403,6 @@ def place_of_params(params: Mapping[str, int | float], text: str) -> int:
         if depth == 0 and one.name == "include":
             place = text.count("\n", 0, one.end) + 1
     return place
-
-
-def _line_behind(lines: Sequence[str]) -> int:
-    """Return the number that the next line has in the user's text."""
-    number = 1
-    for line in lines:
-        directive = re.match(r"#line (\d+)", line)
-        number = int(directive[1]) if directive else number + 1
-    return number
 
 
 def prototype(function: Function, name: str, tensor: str = "at::Tensor") -> str:

@@ -1,4 +1,7 @@
-"""The types of C++ that stand for types of an op: one table for kernels that are written for their op, and for functions of others."""
+"""The types of C++ that stand for types of an op: one table for kernels that are written for their op, and for functions of others.
+
+Read (`read_type`), and written (`spelled`).
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,29 @@ _INTEGER = re.compile(
 #: Integers as wide as an op's, and those for which the binding sees whether a number fits.
 WIDE = ("int64_t", "long", "long long", "long int", "long long int")
 NARROW = ("int32_t", "int")
+
+#: How the playground spells the types of an op that are no tensors: what is no list and cannot be missing.
+PLAIN = {"float": "double", "int": "int64_t", "bool": "bool", "str": "std::string", "ScalarType": "at::ScalarType"}
+#: How each API spells a tensor.
+TENSOR = {"aten": "at::Tensor", "stable": "torch::stable::Tensor"}
+#: How C++ and its messages spell dtypes.
+CPP_DTYPES = {
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "bool": "Bool",
+    "complex32": "ComplexHalf",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+#: The types of C that dtypes have in a launch function.
+C_TYPES = {"float32": "float", "float64": "double", "int64": "int64_t", "int32": "int", "bool": "bool"}
 
 
 @dataclass(frozen=True)
@@ -65,3 +91,21 @@ def read_type(spelled: str) -> CppType:
         return CppType("Tensor", "Tensor")
     found = _PLAIN.fullmatch(plain)
     return CppType(*_KINDS.get(found[1] if found else "", ("", "")))
+
+
+def item_of(kind: str) -> str:
+    """Return the type that an op's type holds, or may be: of `int[]` and `int?` it is `int`."""
+    return kind.removesuffix("?").removesuffix("[]")
+
+
+def spelled(kind: str, api: str) -> str:
+    """Spell the type in which a function takes an argument of an op.
+
+    Example:
+        >>> spelled("Tensor?", "aten"), spelled("int[]", "aten"), spelled("float", "aten")
+        ('const std::optional<at::Tensor>&', 'const std::vector<int64_t>&', 'double')
+    """
+    item = item_of(kind)
+    plain = PLAIN.get(item) or TENSOR[api]
+    whole = {"?": f"std::optional<{plain}>", "[]": f"std::vector<{plain}>"}.get(kind.removeprefix(item), plain)
+    return f"const {whole}&" if item in ("Tensor", "str") or kind.endswith("]") else whole

@@ -9,7 +9,7 @@ import pytest
 
 from lltm_inline.errors import DefinitionError, naming
 from lltm_inline.extension.classic import adapter_text
-from lltm_inline.extension.matching import Match, bound_of, match_functions
+from lltm_inline.extension.matching import Match, bound_of
 from lltm_inline.extension.reading import find_modules
 from lltm_inline.model.registry import Op
 
@@ -29,7 +29,7 @@ def matched(text: str, op: Op = OP) -> Match:
     """Match the functions of a text with an op."""
     (module,) = find_modules(text)
     with naming("extension 'gate'"):
-        return match_functions(op, bound_of(module.functions, "gate"), text)
+        return Match(op, bound_of(module.functions, "gate"), text)
 
 
 def test_names_decide() -> None:
@@ -160,7 +160,7 @@ def test_adapters_of_one_tensor() -> None:
         'PYBIND11_MODULE(a, m) { m.def("forward", &half); m.def("half_backward", &half_backward); }\n'
     )
     (module,) = find_modules(text)
-    match = match_functions(op, bound_of(module.functions, "half"), text, "extension::")
+    match = Match(op, bound_of(module.functions, "half"), text, "extension::")
     assert adapter_text(op, match, dense=True) == (
         "// What the playground calls: extension::half and extension::half_backward, with arguments and results in the order "
         "of op 'half'.\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lltm_inline.compiling import header
-from lltm_inline.judging.building import ON_CPU, toolchain_for
+from lltm_inline.judging.running import ON_CPU, toolchain_for
 
 #: As others write them: none of it is a test.
 collect_ignore_glob = ["files/*"]

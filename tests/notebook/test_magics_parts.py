@@ -124,7 +124,7 @@ def test_bad_line_is_refused(line: str, message: str) -> None:
             "%%load_inline square --reference torch.sqare",
             "--reference torch.sqare cannot be computed in this notebook: ValueError",
         ),
-        ("%%load_inline square --check yes", "--check takes no value: --check"),
+        ("%%load_inline square --check=yes", "--check takes no value, got 'yes'"),
         ("%%load_inline square --check", "--check compares with a reference: add --reference EXPRESSION"),
         ("%%load_inline square --device cuda", "It runs on 'cpu': say --device cpu"),
     ],

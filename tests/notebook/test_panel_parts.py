@@ -30,7 +30,7 @@ from lltm_inline.notebook.panel.editor import (
 from lltm_inline.notebook.panel.session import Session
 from lltm_inline.notebook.panel.widget import snapshot
 from lltm_inline.show.parts import folded
-from lltm_inline.source.choose import kernel_or_first
+from lltm_inline.source.template import kernel_or_first
 from lltm_inline.tables.timings import Timings
 from tests.html_checks import read
 from tests.tiny import forget, register

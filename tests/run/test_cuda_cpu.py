@@ -265,7 +265,7 @@ def test_right_kernels_on_a_gpu(op: Op, kind: str) -> None:
 def test_threads_change_places_without_torch(compiler: str, run: tuple[str, ...], tmp_path: Path) -> None:
     """A program that needs no library of torch runs on another processor, too, as far as an emulator is here."""
     need(compiler, *run[:1])
-    text = rewrite((PLACE / "without_torch.cu").read_text(), "planted/free", "cuda")
+    text = rewrite((PLACE / "without_torch.cu").read_text(), "planted/free")
     (tmp_path / "main.cpp").write_text(prelude_text(CUDA_PRELUDE) + text)
     subprocess.run([compiler, "-O2", *header.torch_cflags(), "main.cpp", "-o", "main"], cwd=tmp_path, check=True)
     made = subprocess.run([*run, "./main"], cwd=tmp_path, capture_output=True, text=True)
@@ -313,7 +313,7 @@ NVCC_TAKES = [
 @pytest.mark.parametrize("text", NVCC_TAKES)
 def test_what_nvcc_takes_is_not_refused(text: str) -> None:
     """Functions of the host may have the name of a kernel, and variables; host code may use what is of the host."""
-    assert rewrite(text, "op/mine", "cuda")
+    assert rewrite(text, "op/mine")
 
 
 @pytest.mark.full
@@ -374,7 +374,7 @@ def test_nvcc_agrees(text: str, refused: bool, tmp_path: Path) -> None:
 def test_refusals(text: str, message: str) -> None:
     """What cannot run on the CPU is refused by name and line, before anything is compiled."""
     with pytest.raises(TemplateError, match=message):
-        rewrite(text, "op/mine", "cuda")
+        rewrite(text, "op/mine")
 
 
 def test_a_refusal_has_the_line_of_the_text(op: Op) -> None:
@@ -577,15 +577,15 @@ def test_alignment_that_is_assumed(op: Op) -> None:
 def test_lines_stay() -> None:
     """Every line is where it was, and comments and strings are left alone."""
     text = (PLACE / "right" / "template_commas.cu").read_text()
-    made = rewrite(text, "op/mine", "cuda")
+    made = rewrite(text, "op/mine")
     assert made.count("\n") == text.count("\n") + 1 and "<<<" not in made  # one at the end
     assert 'Launch("relu_times<scalar_t, 3>", __FILE__, __LINE__, dim3(' in made
     operators = (
         "struct V { int a; };\n__device__ bool operator==(V a, V b) { return a.a == b.a; }\n__global__ void k() {}"
     )
-    assert rewrite(operators, "op/mine", "cuda").startswith(f"{operators}\n")
+    assert rewrite(operators, "op/mine").startswith(f"{operators}\n")
     kept = '// k<<<1, 1>>>(x)\n__global__ void k() { printf("__shared__ float s[1]; <<<"); }'
-    assert rewrite(kept, "op/mine", "cuda").startswith(f"{kept}\n")
+    assert rewrite(kept, "op/mine").startswith(f"{kept}\n")
 
 
 HALF = """

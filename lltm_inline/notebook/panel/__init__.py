@@ -23,8 +23,7 @@ from ...errors import LltmInlineError, ToolchainError
 from ...model.kernel import Kernel
 from ...model.registry import registry
 from ...run.setting import choose_sizes
-from ...source.choose import kernel_or_first
-from ...source.template import devices_of
+from ...source.template import devices_of, kernel_or_first
 from ...workers.client import worker
 
 if TYPE_CHECKING:

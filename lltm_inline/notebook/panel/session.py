@@ -24,9 +24,8 @@ from ...model.kernel import Kernel
 from ...model.op import Op
 from ...model.registry import diff, registry
 from ...run.setting import choose_sizes
-from ...source.choose import usual_device
 from ...source.signature import skeleton
-from ...source.template import devices_of
+from ...source.template import devices_of, usual_device
 from ..completion import words_of
 from ..options import parse_how
 from ..verbs import cell_of, cell_of_op
