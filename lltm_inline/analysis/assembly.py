@@ -47,16 +47,15 @@ from .reasons import (
     STARTS,
     Evidence,
     because_of_calls,
-    copied,
     dispatched,
     explained,
     extents,
     far_for_long_steps,
     has_threads,
-    is_taken_each_time,
     loop_that_calls,
     same_for_each,
     sorts_in_loops,
+    taken_memory,
 )
 from .remarks import remarks_of
 from .why import Remark, Why
@@ -405,31 +404,21 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     """Hold what a compiler says of a text against its machine code, which shows more, in the order of lines."""
     ends, inmost = extents(of.text), {line for loop in of.loops for line in loop.lines}
     outer = {first for first, last in ends.items() if any(first < line <= last for line in ends)} - inmost
+    several = {first for (first, _), loops in dispatched(of.text).items() if len(loops) > 1}
+    known = [Evidence(one, of.text, _loops_in(of, _lines_of(one, of.text)), of.calls_of(one.line)) for one in told]
     # Of a loop around others they say what is true of these, or that there are others in it.
     kept = [
-        one
-        for one in told
-        if not of.loops
-        or one.what != "not vectorised"
-        or (
-            outer.isdisjoint((one.line, _around(one.line, ends)))
-            and not _has_vectors(_loops_in(of, _lines_of(one, of.text)))
-        )
+        one.of_several if one.said.line in several else one
+        for one in known
+        if one.said.what != "not vectorised"
+        or not (of.loops and (outer & {one.said.line, _around(one.said.line, ends)} or one.is_of_vectors))
     ]
-    several = {first for (first, _), loops in dispatched(of.text).items() if len(loops) > 1}
-    # Which of several it is of, nobody knows.
-    kept = [
-        Remark(one.line, one.what, f"{one.how}, one of the loops in it", one.help) if one.line in several else one
-        for one in kept
-    ]
-    said = [explained(_known(one, of)) for one in kept]
-    said += _silent(of, {_around(one.line, ends) for one in kept if one.what in ("vectorised", "not vectorised")})
-    how = "memory in each iteration, perhaps ({})"
+    said = [explained(one) for one in kept]
+    said += _silent(of, {_around(one.said.line, ends) for one in kept if "vectorised" in one.said.what})
     taken = [*same_for_each(of.text), *sorts_in_loops(of.text)]
     for line, name in _called_in_loops(of, _ALLOCATES):
-        if is_taken_each_time(line, of.text) and (line, Why.CHASES) not in {(one.line, one.why) for one in said}:
-            copy, help = copied(line, of.text)
-            taken.append(Remark(line, "allocates", f"memory for {copy}" if copy else how.format(name), help or _ONCE))
+        one = taken_memory(line, name, of.text)
+        taken += [one] if one and (line, Why.CHASES) not in {(each.line, each.why) for each in said} else []
     named = " ".join(one.how for one in said)
     started = {line: name for line, name in _called_in_loops(of, _STARTS) if name not in named}
     taken += [Remark(line, _WAITS, f"{Why.THREADS} ({name})", Why.THREADS.help) for line, name in started.items()]
@@ -440,39 +429,23 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
         once.setdefault((line or one.line, one.what, one.how), one)
     # What is said of a loop within is not said of the one around it.
     within = {(line, how) for line in ends for start, _, how in once if line < start <= ends[line]}
-    inner = {
-        around
-        for around, last in ends.items()
-        for line, what, _ in once
-        if what == "not vectorised" and around < line <= last
-    }
+    missed = {line for line, what, _ in once if what == "not vectorised"}
+    # Vectors of a loop with another one in it, which has none, are for when that has no iteration.
+    vain = {(line, "vectorised") for line, last in ends.items() if any(line < inner <= last for inner in missed)}
     # Where something is known that helps, what only says that more is not known is no news.
     helped = {at for (line, _, _), one in once.items() if one.help for at in (line, one.line)}
     return tuple(
         one
         for (line, what, how), one in once.items()
-        if (
-            what != "not vectorised"
-            or ((one.line, how) not in within and (one.help or helped.isdisjoint((line, one.line))))
-        )
-        # Vectors of a loop with another one in it, which has none, are for when that has no iteration.
-        and (what != "vectorised" or one.line not in inner)
+        if (one.line, what) not in vain
+        and (what != "not vectorised" or (one.line, how) not in within)
+        and (what != "not vectorised" or one.help or helped.isdisjoint((line, one.line)))
     )
 
 
 def _lines_of(one: Remark, text: str) -> range:
     """Return the lines of the loop that begins where a remark stands; that line alone where none does."""
     return range(one.line, extents(text).get(one.line, one.line) + 1)
-
-
-def _known(one: Remark, of: Assembly) -> Evidence:
-    """Return what is known of the loop of a remark."""
-    return Evidence(one, of.text, _loops_in(of, _lines_of(one, of.text)), of.calls_of(one.line))
-
-
-def _has_vectors(loops: Sequence[Loop]) -> bool:
-    """Tell of a loop that a compiler has left as it is whether its text is one of vectors, as those of at::vec::Vectorized are."""
-    return bool(loops) and all(loop.is_wide and not loop.calls for loop in loops)
 
 
 def _loops_in(of: Assembly, lines: range) -> list[Loop]:
@@ -492,17 +465,15 @@ def _silent(of: Assembly, spoken: set[int]) -> list[Remark]:
     """
     ends, found = extents(of.text), dict[int, dict[str, None]]()
     for loop in of.loops:
-        chases = loop.chases
+        is_chain = loop.chases
         for one in loop.instructions:
             name, line = called(one), _around(one.line, ends)
             if name in loop.calls and not RARE.match(name):
                 found.setdefault(line or loop_that_calls(of.text, one.line, name), {})[name] = None
-            elif chases:
+            elif is_chain:
                 found.setdefault(line, {})
-    chasing = (
-        Remark(line, "not vectorised", Why.CHASES, Why.CHASES.help) for line in found if line and line not in spoken
-    )
-    known = (Evidence(one, of.text, calls=[*found[one.line]]) for one in chasing)
+    chases = (Remark(line, "not vectorised", "").because(Why.CHASES) for line in found if line and line not in spoken)
+    known = (Evidence(one, of.text, calls=[*found[one.line]]) for one in chases)
     # One of the text's own may do much in a call, and then to call it costs nothing.
     return [told for one in known if (told := because_of_calls(one) if one.calls else one.said)]
 
@@ -541,15 +512,13 @@ def _measured(one: Remark, of: Assembly) -> Remark:
         return one
     taken = [sum(shares.get(each.address, 0) for each in loop.instructions) for loop in loops]
     hottest = loops[taken.index(max(taken))]
-    if not hottest.strides or hottest.is_wide or not max(taken):
-        return one
-    return far_for_long_steps(Evidence(one, of.text))
+    goes_far = hottest.strides and not hottest.is_wide and max(taken)
+    return far_for_long_steps(Evidence(one, of.text)) if goes_far else one
 
 
 #: What memory is taken and given back by. From this share of the time on it is named first: no register holds what lies in memory.
 _TAKES_TIME, _MUCH = re.compile(r"operator (?:new|delete)|c?free\b|\w*malloc|\w*calloc|mem(?:cpy|move|set)"), 0.03
 _WAITS = "waits"
-_ONCE = "Take it once, before the loop."
 
 
 def _cuda_of(kernel: Kernel, path: Path, nvcc: Nvcc) -> Assembly:

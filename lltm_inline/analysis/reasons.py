@@ -147,21 +147,6 @@ _MAY_CHANGE = re.compile(rf"{_NOT_LOCAL.pattern}|\)\s*[-+*/]?=(?!=)")
 _EARLY = re.compile(r"\b(?:break|return|goto|throw)\b")
 
 
-#: What the machine code of a loop may show, as `Loop` names it.
-_FACTS = (
-    "chases",
-    "is_atomic",
-    "rereads",
-    "divides",
-    "strides",
-    "writes_one_place",
-    "has_sqrt",
-    "is_wide",
-    "picks",
-    "adds_in_order",
-)
-
-
 @dataclass(frozen=True)
 class Evidence:
     """What is known of one loop.
@@ -178,11 +163,21 @@ class Evidence:
     loops: Sequence[Loop] = ()
     calls: Sequence[str] = ()
 
-    @cached_property
-    def shows(self) -> set[str]:
-        """What the machine code shows."""
-        facts = {fact for fact in _FACTS if any(getattr(loop, fact) for loop in self.loops)}
-        return facts | {"calls"} if self.calls else facts
+    def shows(self, fact: str) -> bool:
+        """Tell whether it is vectorised, or calls something, or its machine code shows what a property of `Loop` tells."""
+        if fact == "vectorised":
+            return self.said.what == fact
+        return bool(self.calls) if fact == "calls" else any(getattr(loop, fact) for loop in self.loops)
+
+    @property
+    def of_several(self) -> Evidence:
+        """The same, of one loop of several, of which nobody knows which."""
+        return replace(self, said=replace(self.said, how=f"{self.said.how}, one of the loops in it", why=None))
+
+    @property
+    def is_of_vectors(self) -> bool:
+        """Whether a compiler has left it as it is because its text is one of vectors, as those of at::vec::Vectorized are."""
+        return bool(self.loops) and all(loop.is_wide and not loop.calls for loop in self.loops)
 
     @cached_property
     def nest(self) -> tuple[tuple[str, str], ...]:
@@ -206,16 +201,6 @@ class Evidence:
         return {name for name in names if not re.search(rf"[\w>][&*\s]\s*\b{name}\s*(?:=|;|\{{)", _declared(self.body))}
 
     @cached_property
-    def elements(self) -> list[tuple[str, str, str]]:
-        """The elements of arrays that an iteration uses: name, index, and by what it is changed, if it is."""
-        return [(name, "".join(index.split()), sign) for name, index, sign in _ELEMENT.findall(self.body)]
-
-    @property
-    def may_end_early(self) -> bool:
-        """Whether an iteration may be the last before the count is reached."""
-        return _EARLY.search(self.body) is not None
-
-    @cached_property
     def reduction(self) -> str:
         """The clauses of OpenMP that let it go in another order: for what it adds up or compares, and nothing in it reads; else empty."""
         clauses = {}
@@ -224,7 +209,7 @@ class Evidence:
             if name in self.carried and len(re.findall(rf"\b{name}\b", self.body)) == (2 if found[7] else 1):
                 sign = found[8] or (found[2] or "+").replace("-", "+")
                 clauses[name] = f"reduction({sign}:{name})"
-        is_free = clauses.keys() == self.carried and not self.may_end_early
+        is_free = clauses.keys() == self.carried and not _EARLY.search(self.body)
         return " ".join(clauses.values()) if is_free else ""
 
     @cached_property
@@ -236,18 +221,15 @@ class Evidence:
         is_sum = self.reduction and "(m" not in self.reduction and _COUNTS.match(self.head) and not _in_a_local(self)
         return Why.SUM if is_sum and self.said.why is Why.UNCLEAR_PLACES else self.said.why
 
-    def same_calls(self, functions: Sequence[str]) -> str:
-        """Return a call of some functions of numbers, nothing on which that depends changes in the loop; nothing where none is."""
-        made, changed = _calls_of_numbers(self.body, functions), _changed(self.head + self.body)
-        return next((each for each, given in made if changed.isdisjoint(_NAMES.findall(given))), "")
+    def same_calls(self, functions: Sequence[str], changed: set[str]) -> list[str]:
+        """List the calls of some functions of numbers that are given nothing of what changes, but locals and elements alone.
 
-    def repeated_call(self, functions: Sequence[str]) -> str:
-        """Return one that an iteration makes more than once with the same; nothing where none is."""
-        changed = self.carried | {name for name, _, sign in self.elements if sign}
-        made = [
-            each for each, given in _calls_of_numbers(self.body, functions) if changed.isdisjoint(_NAMES.findall(given))
-        ]
-        return next((each for each in made if made.count(each) > 1), "")
+        What another call returns, or a member, is not known to stay.
+        """
+        names = {name.removesuffix("f") for name in functions if name == "sqrt" or _OF_NUMBERS.fullmatch(name)}
+        calls = (rf"(?:std::|\b){name}f?\s*\(((?:[^();]|\([^();]*\))*)\)" for name in names)
+        found = chain.from_iterable(re.finditer(each, self.body) for each in calls)
+        return [one[0] for one in found if not _NOT_LOCAL.search(one[1]) and changed.isdisjoint(_NAMES.findall(one[1]))]
 
     @cached_property
     def nearer(self) -> str:
@@ -258,7 +240,7 @@ class Evidence:
         inner = _counter(self.head)
         for head, whole in self.nest[1:]:
             outer = _counter(head)
-            if not outer or "++" not in head or self.may_end_early:
+            if not outer or "++" not in head or _EARLY.search(self.body):
                 continue  # it steps over neighbours, or ends where it has found something
             places = list(_places(self.body, whole))
             turned = {
@@ -297,33 +279,47 @@ def because_of_calls(known: Evidence) -> Remark | None:
     names = f" ({', '.join(calls)})"
     if not own:  # to copy a row is as fast as it can be
         return one.because(Why.CALLS, help=_BY_ADDRESS * all("address" in name for name in calls), more=names)
-    for why, call in ((Why.SAME_CALL, known.same_calls(calls)), (Why.CALLS_TWICE, known.repeated_call(calls))):
-        if call:
-            return one.because(why, call, more=names)
+    if same := known.same_calls(calls, _changed(known.head + known.body)):
+        return one.because(Why.SAME_CALL, same[0], more=names)
+    made = known.same_calls(calls, known.carried | {name for name, _, sign in _ELEMENT.findall(known.body) if sign})
+    if twice := [each for each in made if made.count(each) > 1]:
+        return one.because(Why.CALLS_TWICE, twice[0], more=names)
     are_of_numbers, has_pow = all(map(_OF_NUMBERS.fullmatch, calls)), not {"pow", "powf"}.isdisjoint(calls)
     help = _FOR_POW * has_pow + (_WITH_VECTORS if are_of_numbers else Why.CALLS.help)
     return one.because(Why.CALLS, help=help, more=names) if are_of_numbers or has_pow else None
 
 
-def _of_any_call(known: Evidence) -> Remark:
-    return known.said.because(Why.CALLS, more=f" ({', '.join(known.calls)})")
+def taken_memory(line: int, name: str, text: str) -> Remark | None:
+    """Say that a line of a loop takes memory whenever it is run, and for which copy, where a function takes one by value, or a loop.
 
-
-def copied(line: int, text: str) -> tuple[str, str]:
-    """Say what a line copies that a function of the text takes by value, or a loop over a container gives so; and what helps."""
+    What is made before the loop, or has room, takes none as a rule.
+    """
     masked = mask(text)
-    at = masked.split("\n")[line - 1]
+    at, nest = masked.split("\n")[line - 1], _nest(text, line)
+    if not nest or any(re.search(rf"\b{one}\s*[\[.]", at) for one in _KEYED.findall(text)):
+        return None  # for a key that is new, and that is to be kept
+    if kept := _KEPT.search(at):
+        vector = kept[1] or kept[2]
+        made = re.search(rf"[\w>][&*\s]\s*{vector}\s*[;({{=]", _declared(nest[-1][1]))
+        if not made or re.search(rf"\b{vector}\s*\.\s*reserve\(", text):
+            return None
+    how, help = f"memory in each iteration, perhaps ({name})", "Take it once, before the loop."
     large = "|".join([_CONTAINER, *re.findall(rf"\busing\s+(\w+)\s*=\s*{_CONTAINER}\s*;", masked)])
+    if each := re.search(rf"\bfor\s*\(\s*(?:const\s+)?(auto|{large})\s+(\w+)\s*:", at):
+        how, help = f"memory for a copy in each iteration: `{each[2]}`", f"Take `const {each[1]}& {each[2]}`."
     for function in defined(text):
         by_value = [(one.type.removeprefix("const "), one.name) for one in function.parameters if one.name]
-        found = [(type_, name) for type_, name in by_value if re.fullmatch(large, type_)]
+        found = [one for one in by_value if re.fullmatch(large, one[0])]
         if found and re.search(rf"\b{function.name}\s*\(", at):
             taken, better = (
                 ", ".join(form.format(*one) for one in found) for form in ("`{0} {1}`", "`const {0}& {1}`")
             )
-            return f"a copy in each iteration: {function.name} takes {taken} by value", f"Take {better}."
-    each = re.search(rf"\bfor\s*\(\s*(?:const\s+)?(auto|{large})\s+(\w+)\s*:", at)
-    return (f"a copy in each iteration: `{each[2]}`", f"Take `const {each[1]}& {each[2]}`.") if each else ("", "")
+            how, help = (
+                f"memory for a copy in each iteration: {function.name} takes {taken} by value",
+                f"Take {better}.",
+            )
+            break
+    return Remark(line, "allocates", how, help)
 
 
 def defined(text: str) -> list[Function]:
@@ -346,13 +342,9 @@ def same_for_each(text: str) -> Iterator[Remark]:
             head, iteration = next(iter(_nest(text, line)), ("", ""))
             stays = _changed(head + iteration).isdisjoint(_NAMES.findall(given)) and not _NOT_LOCAL.search(given[1:-1])
             if head and stays:
-                help = (
-                    f"Compute it once, before the loop over `{_counter(head)}`."
-                    if _counter(head)
-                    else Why.SAME_CALL.help
-                )
+                over = f" over `{_counter(head)}`" * bool(_counter(head))
                 how = f"`{call.name}{given}` in each iteration, which is the same in all as far as the text shows"
-                yield Remark(line, "repeats", how, help)
+                yield Remark(line, "repeats", how, f"Compute it once, before the loop{over}.")
 
 
 def sorts_in_loops(text: str) -> Iterator[Remark]:
@@ -369,42 +361,12 @@ def _changed(iteration: str) -> set[str]:
     return written | {name for found in _CHANGES.findall(iteration) for name in found if name}
 
 
-def _calls_of_numbers(body: str, calls: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the calls of functions of numbers, each with what it is given, where that is of locals and elements alone.
-
-    What another call returns, or a member, is not known to stay.
-    """
-    for name in {name.removesuffix("f") for name in calls if name == "sqrt" or _OF_NUMBERS.fullmatch(name)}:
-        for found in re.finditer(rf"(?:std::|\b){name}f?\s*\(((?:[^();]|\([^();]*\))*)\)", body):
-            if not _NOT_LOCAL.search(found[1]):
-                yield found[0], found[1]
+def _same_root(known: Evidence) -> Remark | None:
+    same = known.same_calls(("sqrt",), _changed(known.head + known.body))
+    return known.said.because(Why.SAME_SQRT, same[0]) if same else None
 
 
-def is_taken_each_time(line: int, text: str) -> bool:
-    """Tell whether a line of a loop takes memory whenever it is run; what is made before the loop, or has room, takes none as a rule."""
-    at = mask(text).split("\n")[line - 1]
-    nest, kept = _nest(text, line), _KEPT.search(at)
-    name = kept and (kept[1] or kept[2])
-    if any(re.search(rf"\b{one}\s*[\[.]", at) for one in _KEYED.findall(text)):
-        return False  # for a key that is new, and that is to be kept
-    if not kept or not nest:
-        return bool(nest)
-    made = re.search(rf"[\w>][&*\s]\s*{name}\s*[;({{=]", _declared(nest[-1][1]))
-    return made is not None and not re.search(rf"\b{name}\s*\.\s*reserve\(", text)
-
-
-def because_of_sqrt(known: Evidence) -> Remark:
-    """Say why a square root goes one at a time: the function is called for negative numbers alone, to set errno."""
-    same = known.same_calls(("sqrt",))
-    return known.said.because(Why.SAME_SQRT, same) if same else known.said.because(Why.SQRT)
-
-
-def because_of_order(known: Evidence) -> Remark:
-    """Suggest a fix for a loop-carried dependence: a reduction may be reordered."""
-    return known.said.because(known.why or Why.CARRIED, help=_order(known))
-
-
-def _order(known: Evidence) -> str:
+def another_order(known: Evidence) -> str:
     """Say what lets a reduction be wide.
 
     There is no fix where an iteration needs the result of the one before it, as in a filter, or in a counter that says where
@@ -439,11 +401,6 @@ def _in_a_local(known: Evidence) -> str:
     return ""
 
 
-def _one_place(known: Evidence) -> Remark:
-    """Say that each iteration writes to one place in memory, and of a sum all that it needs to be wide."""
-    return known.said.because(Why.ONE_PLACE, help=_in_a_local(known) or None)
-
-
 def because_of_memory(known: Evidence) -> Remark:
     """Leave out that iterations may be said not to share memory, where the text itself says that they do, or may.
 
@@ -452,10 +409,11 @@ def because_of_memory(known: Evidence) -> Remark:
     if help := _in_a_local(known):
         return replace(known.said, help=help)
     made = set(_MADE.findall(known.body))
-    for name, index, sign in known.elements:
+    elements = [(name, "".join(index.split()), sign) for name, index, sign in _ELEMENT.findall(known.body)]
+    for name, index, sign in elements:
         if sign and (
             {"[", "("} & {*index}
-            or any(other == name and place != index for other, place, _ in known.elements)
+            or any(other == name and place != index for other, place, _ in elements)
             # What is added to at a place that each iteration computes, as in a histogram, is shared.
             or (sign != "=" and not made.isdisjoint(_NAMES.findall(index)))
         ):
@@ -486,7 +444,7 @@ def _bits(known: Evidence) -> Remark | None:
 
 def _early(known: Evidence) -> Remark | None:
     """Say that a loop may end early where it does, which nothing helps."""
-    return known.said.because(Why.EARLY) if known.may_end_early or "&&" in known.head else None
+    return known.said.because(Why.EARLY) if _EARLY.search(known.body) or "&&" in known.head else None
 
 
 def because_of_branches(known: Evidence) -> Remark:
@@ -510,10 +468,6 @@ def _declared(body: str) -> str:
 
 def _far(known: Evidence) -> Remark:
     return known.said.because(Why.FAR, help=known.nearer)
-
-
-def _far_to_neighbours(known: Evidence) -> Remark | None:
-    return _far(known) if known.nearer else None
 
 
 def far_for_long_steps(known: Evidence) -> Remark:
@@ -564,64 +518,55 @@ def _sum_beside_vectors(known: Evidence) -> Remark | None:
     inner = [range(line, last + 1) for line, last in ends.items() if first < line <= ends.get(first, first)]
     if all({*loop.lines} <= {*chain(*inner)} for loop in known.loops if loop.adds_in_order):
         return None
-    return known.said.because(Why.IN_ORDER, help=_order(known) or None)
+    return known.said.because(Why.IN_ORDER, help=another_order(known) or None)
 
 
-#: Who says what helps, where it is not what the reason itself says; nothing where the text does not show it.
+#: What helps: what the reason itself says, or what is found in the text; nothing where that does not show it.
 _Advice = Why | Callable[[Evidence], Remark | None]
-_DONE, _MISSED, _EITHER = ("vectorised",), ("not vectorised",), ("vectorised", "not vectorised")
 _ON, _FLOW = (Why.CARRIED, Why.SUM), (Why.BRANCHES, Why.UNCOUNTED)
 #: What a compiler says where iterations add to one place, among others.
 _MAY_SHARE = (Why.COMPUTED, Why.UNCLEAR_PLACES, Why.UNCLEAR, Why.MAY_NEED, Why.CARRIED)
-#: What was done; why not more, as far as a compiler says (none: whatever it says); what the machine code shows, and behind `-` what it
-#: does not; and what is said of all that. The first that has something to say is heard.
-_ADVICE: tuple[tuple[tuple[str, ...], tuple[Why, ...], str, _Advice], ...] = (
-    (_EITHER, (), "", _sum_again),
-    (_DONE, (), "adds_in_order", _sum_beside_vectors),
-    (_DONE, (), "strides picks -is_wide", _far),
-    (_DONE, (), "strides -picks -is_wide", far_for_long_steps),
-    (_MISSED, (), "calls", because_of_calls),
-    (_MISSED, (), "calls", _of_any_call),
+#: Why there are no vectors, as far as a compiler says (none: whatever it says); what else is known, and behind `-` what is not so; and
+#: what is said of all that. The first that has something to say is heard.
+_ADVICE: tuple[tuple[tuple[Why, ...], str, _Advice], ...] = (
+    ((), "", _sum_again),
+    ((), "vectorised adds_in_order", _sum_beside_vectors),
+    ((), "vectorised strides picks -is_wide", _far),
+    ((), "vectorised strides -is_wide", far_for_long_steps),
+    ((), "vectorised", lambda known: known.said),
+    ((), "calls", because_of_calls),
+    ((), "calls", lambda known: known.said.because(Why.CALLS, more=f" ({', '.join(known.calls)})")),
     # Where the text shows that another loop leads to neighbours, that comes first: it changes all else.
-    (_MISSED, (), "", _far_to_neighbours),
-    (_MISSED, (), "", _bits),
-    (_MISSED, _MAY_SHARE, "", _shared_place),
-    (_MISSED, _ON, "is_atomic", Why.ATOMIC),
-    (_MISSED, _ON, "strides", _far),
-    (_MISSED, _ON, "divides", Why.DIVISION),
-    (_MISSED, _ON, "", because_of_order),
-    (_MISSED, (Why.MAY_NEED,), "", because_of_memory),
+    ((), "", lambda known: _far(known) if known.nearer else None),
+    ((), "", _bits),
+    (_MAY_SHARE, "", _shared_place),
+    (_ON, "is_atomic", Why.ATOMIC),
+    (_ON, "strides", _far),
+    (_ON, "divides", Why.DIVISION),
+    (_ON, "", lambda known: known.said.because(known.why or Why.CARRIED, help=another_order(known))),
+    ((Why.MAY_NEED,), "", because_of_memory),
     # The machine code may show more: a square root branches, too, to a call for negative numbers.
-    (_MISSED, _FLOW, "", _early),
-    (
-        _MISSED,
-        (*_FLOW, Why.UNCLEAR_PLACES),
-        "-has_sqrt -chases -is_atomic -rereads -divides -strides -writes_one_place",
-        because_of_branches,
-    ),
-    (_MISSED, (Why.FAR,), "-strides", lambda known: known.said.because(Why.UNCLEAR_PLACES, help="")),
-    (_MISSED, (), "has_sqrt", because_of_sqrt),
-    (_MISSED, (), "chases", Why.CHASES),
-    (_MISSED, (), "is_atomic", Why.ATOMIC),
-    (_MISSED, (), "rereads", Why.BYTES),
-    (_MISSED, (), "divides", Why.DIVISION),
-    (_MISSED, (), "strides", _far),
-    (_MISSED, (), "writes_one_place", _one_place),
-    (_MISSED, (Why.COMPUTED,), "", because_of_memory),
-    (
-        _MISSED,
-        (Why.UNCLEAR,),
-        "",
-        lambda known: known.said.because(Why.ATOMIC) if "std::atomic" in known.text else None,
-    ),
+    (_FLOW, "", _early),
+    ((Why.FAR,), "-strides", lambda known: known.said.because(Why.UNCLEAR_PLACES, help="")),
+    ((), "has_sqrt", _same_root),
+    ((), "has_sqrt", Why.SQRT),
+    ((), "chases", Why.CHASES),
+    ((), "is_atomic", Why.ATOMIC),
+    ((), "rereads", Why.BYTES),
+    ((), "divides", Why.DIVISION),
+    ((), "strides", _far),
+    ((), "writes_one_place", lambda known: known.said.because(Why.ONE_PLACE, help=_in_a_local(known) or None)),
+    ((*_FLOW, Why.UNCLEAR_PLACES), "", because_of_branches),
+    ((Why.COMPUTED,), "", because_of_memory),
+    ((Why.UNCLEAR,), "", lambda known: known.said.because(Why.ATOMIC) if "std::atomic" in known.text else None),
 )
 
 
 def explained(known: Evidence) -> Remark:
     """Say of a loop what all that is known of it says together, and what helps."""
-    for whats, whys, facts, advice in _ADVICE:
-        fits = known.said.what in whats and (not whys or known.why in whys)
-        if fits and all((fact.lstrip("-") in known.shows) != fact.startswith("-") for fact in facts.split()):
+    for whys, facts, advice in _ADVICE if "vectorised" in known.said.what else ():
+        shown = (known.shows(fact.lstrip("-")) != fact.startswith("-") for fact in facts.split())
+        if (not whys or known.why in whys) and all(shown):
             told = known.said.because(advice) if isinstance(advice, Why) else advice(known)
             if told:
                 return told

@@ -96,10 +96,7 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
     ends = math.inf if mine == text else mine.count("\n")
     own = {one.name for one in defined(text)} - {"forward", "backward"}
     found = [one for one in dict.fromkeys(_remarks(printed, name, own)) if one.line <= ends]
-    widest: dict[int, int] = {}
-    for one in found:
-        if one.what == "vectorised":
-            widest[one.line] = max(widest.get(one.line, 0), _number(one))
+    widest = dict(sorted((one.line, _number(one)) for one in found if one.what == "vectorised"))
     lines = ["", *mask(text).split("\n")]
     ends_of, last_of_macro = extents(text), dict(sorted(dispatched(text)))
     some = {(one.line, one.how) for one in found if one.what == "inlined"} & {
@@ -200,14 +197,10 @@ _INLINED = re.compile(r"(?:Inlin(?:ed|ing) (.+?) (?:in)?to |'?(\S+?)'? inlined i
 _NOT_INLINED = re.compile(r"(?:not inlinable: .+? -> (.+), ([^,]+)|'?(\S+?)'? not inlined into .+? because (.+))")
 _WHY = (
     (r"recursive", "because it calls itself", "Write it as a loop."),
-    (
-        r"noinline|not inlinable",
-        "because it is declared `noinline`, or cannot be",
-        "Take `noinline` away, if it is there.",
-    ),
+    (r"noinline|not inlinable", "because it is declared `noinline`, or cannot be", "Take `noinline` away, if it is there."),
     (r"limit|costly|grow", "because it is long", "`C10_ALWAYS_INLINE` before it inlines it all the same."),
     (r"unlikely|cold", "because this call is rare", ""),
-)
+)  # fmt: skip
 
 
 def _own(said: str, own: set[str]) -> list[str]:
