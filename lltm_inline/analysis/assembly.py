@@ -387,10 +387,8 @@ def _all_of(
     for built in prepare(kernels, setting) if sizes else build_all(kernels, setting):
         assert built.library is not None
         text = built.kernel.sources[DEVICES[built.device].text]
-        routines, elsewhere = _routines(built.library.path, _file_of(built.kernel, DEVICES[built.device].text))
-        if has_threads(text):
-            shared = [tuple(replace(loop, has_threads=True) for loop in one.loops) for one in routines]
-            routines = [replace(one, loops=loops) for one, loops in zip(routines, shared, strict=True)]
+        file = _file_of(built.kernel, DEVICES[built.device].text)
+        routines, elsewhere = _routines(built.library.path, file, has_threads(text))
         one = Assembly(built.kernel.label, version, text, tuple(routines), elsewhere=elsewhere)
         if remarks:
             one = replace(one, remarks=_remarks_of(one, remarks_of(built, setting.progress)))
@@ -493,8 +491,7 @@ def _by_time(of: Assembly) -> Assembly:
 
     def first(one: Remark) -> float:
         """What takes the most time; what is done for nothing goes ahead, as much else is slow because of it."""
-        vain = one.what == "repeats" or (one.what == "allocates" and memory > _MUCH)
-        return share_of(one) + vain
+        return share_of(one) + (one.what == "repeats" or (one.what == "allocates" and memory > _MUCH))
 
     measured = [_measured(one, of) for one in of.remarks]
     if of.hot.tiny and of.hot.lines:
@@ -535,7 +532,7 @@ def _file_of(kernel: Kernel, kind: str) -> str:
     return f"{kernel.name} ({kind})" if is_torch_free(kernel) else kernel.name
 
 
-def _routines(path: Path, file: str) -> tuple[list[Routine], tuple[tuple[str, int], ...]]:
+def _routines(path: Path, file: str, threads: bool) -> tuple[list[Routine], tuple[tuple[str, int], ...]]:
     """Return the functions of a library that have something of the text in them, those with most of it first.
 
     Where none has, also to which other texts the instructions belong.
@@ -547,7 +544,7 @@ def _routines(path: Path, file: str) -> tuple[list[Routine], tuple[tuple[str, in
     for name, rows in functions.items():
         if own := sum(address in lines for address, _ in rows):
             instructions = tuple(Instruction(address, _plain(text), lines.get(address, 0)) for address, text in rows)
-            found.append((own, Routine(name, instructions, tuple(loops_of(instructions)))))
+            found.append((own, Routine(name, instructions, tuple(loops_of(instructions, threads)))))
     elsewhere = () if found else tuple(Counter(place.file for place in places.values()).most_common())
     return [routine for _, routine in sorted(found, key=lambda each: -each[0])], elsewhere
 

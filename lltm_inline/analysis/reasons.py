@@ -311,14 +311,10 @@ def taken_memory(line: int, name: str, text: str) -> Remark | None:
         by_value = [(one.type.removeprefix("const "), one.name) for one in function.parameters if one.name]
         found = [one for one in by_value if re.fullmatch(large, one[0])]
         if found and re.search(rf"\b{function.name}\s*\(", at):
-            taken, better = (
-                ", ".join(form.format(*one) for one in found) for form in ("`{0} {1}`", "`const {0}& {1}`")
-            )
-            how, help = (
-                f"memory for a copy in each iteration: {function.name} takes {taken} by value",
-                f"Take {better}.",
-            )
-            break
+            forms = "`{0} {1}`", "`const {0}& {1}`"
+            taken, better = (", ".join(form.format(*one) for one in found) for form in forms)
+            how = f"memory for a copy in each iteration: {function.name} takes {taken} by value"
+            return Remark(line, "allocates", how, f"Take {better}.")
     return Remark(line, "allocates", how, help)
 
 
@@ -408,14 +404,13 @@ def because_of_memory(known: Evidence) -> Remark:
     """
     if help := _in_a_local(known):
         return replace(known.said, help=help)
-    made = set(_MADE.findall(known.body))
     elements = [(name, "".join(index.split()), sign) for name, index, sign in _ELEMENT.findall(known.body)]
     for name, index, sign in elements:
         if sign and (
             {"[", "("} & {*index}
             or any(other == name and place != index for other, place, _ in elements)
             # What is added to at a place that each iteration computes, as in a histogram, is shared.
-            or (sign != "=" and not made.isdisjoint(_NAMES.findall(index)))
+            or (sign != "=" and not {*_MADE.findall(known.body)}.isdisjoint(_NAMES.findall(index)))
         ):
             return replace(known.said, help="")
     may_wrap = known.why is not Why.COMPUTED or _NARROW.search(known.head + known.body)
@@ -496,13 +491,11 @@ def _sum_again(known: Evidence) -> Remark | None:
         return None
     changes, alone = _changed(whole), not has_threads(known.text)
     terms = {*_NAMES.findall(found[2])} - {_counter(head)}
-    window = _WINDOW.fullmatch(found[2])
-    if window and alone:
+    if alone and (window := _WINDOW.fullmatch(found[2])):
         along = {each.strip() for each in window[1].replace("-", "+").split("+")}
-        ends = head.split(";")[:2]
-        if {outer, _counter(head)} <= along or (
-            along == {_counter(head)} and all(outer in _NAMES.findall(each) for each in ends) and "--" not in head
-        ):
+        ends = [{*_NAMES.findall(each)} for each in head.split(";")[:2]]
+        is_moved = along == {_counter(head)} and all(outer in names for names in ends) and "--" not in head
+        if is_moved or {outer, _counter(head)} <= along:
             return known.said.because(Why.MOVED_SUM, outer, found[1])
     if outer in terms or not terms.isdisjoint(changes) or _MAY_CHANGE.search(_CALLS_OF_NUMBERS.sub("(", whole)):
         return None
@@ -564,13 +557,13 @@ _ADVICE: tuple[tuple[tuple[Why, ...], str, _Advice], ...] = (
 
 def explained(known: Evidence) -> Remark:
     """Say of a loop what all that is known of it says together, and what helps."""
-    for whys, facts, advice in _ADVICE if "vectorised" in known.said.what else ():
-        shown = (known.shows(fact.lstrip("-")) != fact.startswith("-") for fact in facts.split())
-        if (not whys or known.why in whys) and all(shown):
-            told = known.said.because(advice) if isinstance(advice, Why) else advice(known)
-            if told:
-                return told
-    return known.said
+    told = (
+        known.said.because(advice) if isinstance(advice, Why) else advice(known)
+        for whys, facts, advice in _ADVICE
+        if not whys or known.why in whys
+        if all(known.shows(fact.lstrip("-")) != fact.startswith("-") for fact in facts.split())
+    )
+    return next(filter(None, told), known.said) if "vectorised" in known.said.what else known.said
 
 
 def _counter(head: str) -> str:
