@@ -22,16 +22,15 @@ from lltm_inline.analysis.hot import Hot, _counted
 from lltm_inline.analysis.loops import Instruction, Loop, loops_of
 from lltm_inline.analysis.reasons import (
     STARTS,
-    Remark,
+    Evidence,
+    another_order,
     because_of_branches,
-    because_of_calls,
     because_of_memory,
-    because_of_order,
-    because_of_sqrt,
+    explained,
     has_threads,
 )
 from lltm_inline.analysis.remarks import told_in
-from lltm_inline.analysis.why import Why
+from lltm_inline.analysis.why import Remark, Why
 from lltm_inline.base.packages import pip_command
 from lltm_inline.compiling.nvcc import find_cuda, find_nvcc
 from lltm_inline.errors import BuildError, DefinitionError, ToolchainError, UnknownPartError
@@ -467,9 +466,8 @@ def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
 )
 def test_what_helps_against_a_call_depends_on_what_is_called(calls: tuple[str, ...], help: str) -> None:
     """The call that takes the time decides, and is named, without those that a compiler makes beside it in rare cases."""
-    said = because_of_calls(
-        Remark(1, "not vectorised", "why"), calls, "for (; i < x.size(0);) f();" if "c10::d" in "".join(calls) else ""
-    )
+    text = "for (; i < x.size(0);) f();" if "c10::d" in "".join(calls) else ""
+    said = explained(Evidence(Remark(1, "not vectorised", "why"), text, calls=calls))
     assert said.help.startswith(help)
     assert ("by its address" in said.how) == (calls == ("a function by its address",)) and "c10" not in said.how
 
@@ -490,11 +488,12 @@ def test_what_helps_against_a_call_depends_on_what_is_called(calls: tuple[str, .
 )
 def test_a_call_that_asks_for_the_same_in_each_iteration(loop: str, same: str) -> None:
     """It belongs before the loop, which is said where nothing that it depends on changes, and nowhere else."""
-    said = because_of_calls(Remark(1, "not vectorised", "why"), ("expf",), loop)
+    said = explained(Evidence(Remark(1, "not vectorised", "why"), loop, calls=("expf",)))
     assert (
         (f"`{same}` is the same in all" in said.how) == bool(same) == (said.help == "Compute it once, before the loop.")
     )
-    root = because_of_sqrt(Remark(1, "not vectorised", "why"), loop.replace("exp(", "sqrt(").replace("expf", "sqrtf"))
+    roots = loop.replace("exp(", "sqrt(").replace("expf", "sqrtf")
+    root = explained(Evidence(Remark(1, "not vectorised", "why"), roots, [looped("vsqrtss xmm0,xmm0,xmm0|jne 0")]))
     assert (root.help == said.help) == bool(same)
 
 
@@ -512,9 +511,8 @@ def test_a_call_that_asks_for_the_same_in_each_iteration(loop: str, same: str) -
 )
 def test_a_call_that_an_iteration_makes_twice(iteration: str, twice: str) -> None:
     """No compiler makes one of two, as the function may set errno."""
-    said = because_of_calls(
-        Remark(1, "not vectorised", "why"), ("expf",), f"for (int i = 0; i < n; ++i) {{ {iteration} }}"
-    )
+    text = f"for (int i = 0; i < n; ++i) {{ {iteration} }}"
+    said = explained(Evidence(Remark(1, "not vectorised", "why"), text, calls=("expf",)))
     assert said.how == "it calls a function in each iteration" + f", `{twice}` more than once" * bool(twice) + " (expf)"
     assert (said.help == "Compute it once in an iteration, in a local variable.") == bool(twice)
 
@@ -944,7 +942,7 @@ IN_A_LOCAL = (
 )
 def test_another_order_is_for_what_only_its_end_counts_of(loop: str, help: str) -> None:
     """A sum, a product or a maximum that nothing in the loop reads; no filter, no counter by which it writes, no place of a maximum."""
-    said = because_of_order(Remark(1, "not vectorised", Why.CARRIED), loop).help
+    said = another_order(Evidence(Remark(1, "not vectorised", Why.CARRIED), loop))
     assert help in said and bool(help) == bool(said)
 
 
@@ -964,7 +962,7 @@ def test_another_order_is_for_what_only_its_end_counts_of(loop: str, help: str) 
 def test_turns_are_said_apart_only_where_they_can_be(loop: str, help: str) -> None:
     """No `__restrict` and no `simd` where an iteration reads what the one before it has written, or where two may write one element."""
     one = Remark(1, "not vectorised", Why.MAY_NEED, "Where that is not so, say it")
-    said = because_of_memory(one, loop).help
+    said = because_of_memory(Evidence(one, loop)).help
     assert help in said and bool(help) == bool(said)
 
 
@@ -989,19 +987,22 @@ def test_turns_are_said_apart_only_where_they_can_be(loop: str, help: str) -> No
 )
 def test_a_loop_that_may_end_early_has_no_if_to_take_out(loop: str, how: str, help: bool) -> None:
     """That it ends early may be what makes it fast."""
-    said = because_of_branches(Remark(1, "not vectorised", Why.BRANCHES, Why.BRANCHES.help), loop)
+    said, uncounted = (
+        because_of_branches(Evidence(Remark(1, "not vectorised", why, why.help), loop))
+        for why in (Why.BRANCHES, Why.UNCOUNTED)
+    )
     assert said.how == how and bool(said.help) == help
     assert "?" in said.help or not help
-    uncounted = because_of_branches(Remark(1, "not vectorised", Why.UNCOUNTED, Why.UNCOUNTED.help), loop)
     assert bool(uncounted.help) == (how == Why.BRANCHES)
 
 
 def test_what_is_kept_behind_an_if_is_counted_by_the_comparison() -> None:
     """No `?:` takes the place of an `if` behind which a vector grows, with room or without."""
     text = "std::vector<float> kept;\nfor (int i = 0; i < n; ++i)\n  if (x[i] > 0) kept.push_back(x[i]);"
-    said = [because_of_branches(Remark(3, "not vectorised", Why.BRANCHES, Why.BRANCHES.help), text)]
+    said = [because_of_branches(Evidence(Remark(3, "not vectorised", Why.BRANCHES, Why.BRANCHES.help), text))]
     with_room = text.replace("kept;", "kept; kept.reserve(n);")
-    said.append(because_of_calls(Remark(3, "not vectorised", "why"), ("memmove", "operator new"), with_room))
+    one = Remark(3, "not vectorised", "why")
+    said.append(explained(Evidence(one, with_room, calls=("memmove", "operator new"))))
     for one in said:
         assert one.help.startswith(
             "Give the vector its length before the loop. Where the `if` goes either way at random, write in each iteration"
@@ -1090,7 +1091,7 @@ def test_what_is_in_locals_need_not_be_copied_into_locals() -> None:
         ("y[i] = int(x[i])", False),
     ):
         one = Remark(1, "not vectorised", Why.UNCLEAR_PLACES, "Copy pointers and sizes into locals before the loop.")
-        assert bool(because_of_branches(one, f"for (int i = 0; i < k; ++i) {{ {body}; }}").help) == helps
+        assert bool(because_of_branches(Evidence(one, f"for (int i = 0; i < k; ++i) {{ {body}; }}")).help) == helps
 
 
 def test_what_the_text_has_no_loop_for_is_not_told() -> None:
@@ -1342,7 +1343,7 @@ def test_a_vector_that_has_room_is_asked_for_it() -> None:
     text = "std::vector<float> t; t.reserve(n);\nfor (int i = 0; i < n; ++i)\n  t.push_back(x[i]);"
     calls = ("memmove", "operator delete", "operator new")
     without, said = (
-        because_of_calls(Remark(3, "not vectorised", "why"), calls, each)
+        explained(Evidence(Remark(3, "not vectorised", "why"), each, calls=calls))
         for each in (text.replace("t.reserve(n);", ""), text)
     )
     assert without.how == (

@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, groupby, repeat, starmap
@@ -42,32 +42,23 @@ from .hot import Hot, hot_of
 from .loops import CALL, Instruction, Loop, called, calls_in_loops, loops_of
 from .reasons import (
     AS_ZERO,
-    BUT,
     GROWS,
     RARE,
     STARTS,
-    Remark,
-    because_of_bits,
-    because_of_branches,
+    Evidence,
     because_of_calls,
-    because_of_memory,
-    because_of_one_place,
-    because_of_order,
-    because_of_repeats,
-    because_of_shared_places,
-    because_of_sqrt,
-    copied,
     dispatched,
+    explained,
     extents,
+    far_for_long_steps,
     has_threads,
-    is_taken_each_time,
     loop_that_calls,
-    nearer,
     same_for_each,
     sorts_in_loops,
+    taken_memory,
 )
 from .remarks import remarks_of
-from .why import Why
+from .why import Remark, Why
 
 #: The first that is there is taken; both list in Intel's syntax, the target first.
 _TOOLS = (
@@ -403,10 +394,8 @@ def _all_of(
     for built in prepare(kernels, setting) if sizes else build_all(kernels, setting):
         assert built.library is not None
         text = built.kernel.sources[DEVICES[built.device].text]
-        routines, elsewhere = _routines(built.library.path, _file_of(built.kernel, DEVICES[built.device].text))
-        if has_threads(text):
-            shared = [tuple(replace(loop, has_threads=True) for loop in one.loops) for one in routines]
-            routines = [replace(one, loops=loops) for one, loops in zip(routines, shared, strict=True)]
+        file = _file_of(built.kernel, DEVICES[built.device].text)
+        routines, elsewhere = _routines(built.library.path, file, has_threads(text))
         one = Assembly(built.kernel.label, version, text, tuple(routines), elsewhere=elsewhere)
         if remarks:
             one = replace(one, remarks=_remarks_of(one, remarks_of(built, setting.progress)))
@@ -420,27 +409,21 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     """Hold what a compiler says of a text against its machine code, which shows more, in the order of lines."""
     ends, inmost = extents(of.text), {line for loop in of.loops for line in loop.lines}
     outer = {first for first, last in ends.items() if any(first < line <= last for line in ends)} - inmost
+    several = {first for (first, _), loops in dispatched(of.text).items() if len(loops) > 1}
+    known = [Evidence(one, of.text, _loops_in(of, _lines_of(one, of.text)), of.calls_of(one.line)) for one in told]
     # Of a loop around others they say what is true of these, or that there are others in it.
     kept = [
-        one
-        for one in told
-        if not of.loops
-        or one.what != "not vectorised"
-        or (
-            outer.isdisjoint((one.line, _around(one.line, ends)))
-            and not _has_vectors(_loops_in(of, _lines_of(one, of.text)))
-        )
+        one.of_several if one.said.line in several else one
+        for one in known
+        if one.said.what != "not vectorised"
+        or not (of.loops and (outer & {one.said.line, _around(one.said.line, ends)} or one.is_of_vectors))
     ]
-    several = {first for (first, _), loops in dispatched(of.text).items() if len(loops) > 1}
-    kept = [replace(one, how=f"{one.how}, one of the loops in it") if one.line in several else one for one in kept]
-    said = [_explained(one, of) for one in kept]
-    said += _silent(of, {_around(one.line, ends) for one in kept if one.what in ("vectorised", "not vectorised")})
-    how = "memory in each iteration, perhaps ({})"
+    said = [explained(one) for one in kept]
+    said += _silent(of, {_around(one.said.line, ends) for one in kept if "vectorised" in one.said.what})
     taken = [*same_for_each(of.text), *sorts_in_loops(of.text)]
     for line, name in _called_in_loops(of, _ALLOCATES):
-        if is_taken_each_time(line, of.text) and (line, Why.CHASES) not in {(one.line, one.how) for one in said}:
-            copy, help = copied(line, of.text)
-            taken.append(Remark(line, "allocates", f"memory for {copy}" if copy else how.format(name), help or _ONCE))
+        one = taken_memory(line, name, of.text)
+        taken += [one] if one and (line, Why.CHASES) not in {(each.line, each.why) for each in said} else []
     named = " ".join(one.how for one in said)
     started = {line: name for line, name in _called_in_loops(of, _STARTS) if name not in named}
     taken += [Remark(line, _WAITS, f"{Why.THREADS} ({name})", Why.THREADS.help) for line, name in started.items()]
@@ -451,34 +434,23 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
         once.setdefault((line or one.line, one.what, one.how), one)
     # What is said of a loop within is not said of the one around it.
     within = {(line, how) for line in ends for start, _, how in once if line < start <= ends[line]}
-    inner = {
-        around
-        for around, last in ends.items()
-        for line, what, _ in once
-        if what == "not vectorised" and around < line <= last
-    }
+    missed = {line for line, what, _ in once if what == "not vectorised"}
+    # Vectors of a loop with another one in it, which has none, are for when that has no iteration.
+    vain = {(line, "vectorised") for line, last in ends.items() if any(line < inner <= last for inner in missed)}
     # Where something is known that helps, what only says that more is not known is no news.
     helped = {at for (line, _, _), one in once.items() if one.help for at in (line, one.line)}
     return tuple(
         one
         for (line, what, how), one in once.items()
-        if (
-            what != "not vectorised"
-            or ((one.line, how) not in within and (one.help or helped.isdisjoint((line, one.line))))
-        )
-        # Vectors of a loop with another one in it, which has none, are for when that has no iteration.
-        and (what != "vectorised" or one.line not in inner)
+        if (one.line, what) not in vain
+        and (what != "not vectorised" or (one.line, how) not in within)
+        and (what != "not vectorised" or one.help or helped.isdisjoint((line, one.line)))
     )
 
 
 def _lines_of(one: Remark, text: str) -> range:
     """Return the lines of the loop that begins where a remark stands; that line alone where none does."""
     return range(one.line, extents(text).get(one.line, one.line) + 1)
-
-
-def _has_vectors(loops: Sequence[Loop]) -> bool:
-    """Tell of a loop that a compiler has left as it is whether its text is one of vectors, as those of at::vec::Vectorized are."""
-    return bool(loops) and all(loop.is_wide and not loop.calls for loop in loops)
 
 
 def _loops_in(of: Assembly, lines: range) -> list[Loop]:
@@ -498,19 +470,17 @@ def _silent(of: Assembly, spoken: set[int]) -> list[Remark]:
     """
     ends, found = extents(of.text), dict[int, dict[str, None]]()
     for loop in of.loops:
-        chases = loop.chases
+        is_chain = loop.chases
         for one in loop.instructions:
             name, line = called(one), _around(one.line, ends)
             if name in loop.calls and not RARE.match(name):
                 found.setdefault(line or loop_that_calls(of.text, one.line, name), {})[name] = None
-            elif chases:
+            elif is_chain:
                 found.setdefault(line, {})
-    said = {
-        line: because_of_calls(Remark(line, "not vectorised", "").because(Why.CHASES), [*found[line]], of.text)
-        for line in found
-    }
+    chases = (Remark(line, "not vectorised", "").because(Why.CHASES) for line in found if line and line not in spoken)
+    known = (Evidence(one, of.text, calls=[*found[one.line]]) for one in chases)
     # One of the text's own may do much in a call, and then to call it costs nothing.
-    return [one for line, one in said.items() if line and line not in spoken and one.help != Why.CALLS.help]
+    return [told for one in known if (told := because_of_calls(one) if one.calls else one.said)]
 
 
 def _by_time(of: Assembly) -> Assembly:
@@ -528,8 +498,7 @@ def _by_time(of: Assembly) -> Assembly:
 
     def first(one: Remark) -> float:
         """What takes the most time; what is done for nothing goes ahead, as much else is slow because of it."""
-        vain = one.what == "repeats" or (one.what == "allocates" and memory > _MUCH)
-        return share_of(one) + vain
+        return share_of(one) + (one.what == "repeats" or (one.what == "allocates" and memory > _MUCH))
 
     measured = [_measured(one, of) for one in of.remarks]
     if of.hot.tiny and of.hot.lines:
@@ -543,115 +512,17 @@ def _measured(one: Remark, of: Assembly) -> Remark:
     """Say of a loop with a version of vectors, for steps of one, that the time goes to the one for longer steps, where it does."""
     assert of.hot is not None
     shares, loops = dict(of.hot.at), _loops_in(of, _lines_of(one, of.text))
-    if one.what != "vectorised" or one.help or Why.FAR in one.how or not shares or not loops:
+    if one.what != "vectorised" or one.why or not shares or not loops:
         return one
     taken = [sum(shares.get(each.address, 0) for each in loop.instructions) for loop in loops]
     hottest = loops[taken.index(max(taken))]
-    if not hottest.strides or hottest.is_wide or not max(taken):
-        return one
-    return nearer(_for_steps_of_one(one), of.text)
-
-
-def _for_steps_of_one(one: Remark) -> Remark:
-    """Say of a loop of which there are vectors for neighbours alone that it is none of these that works."""
-    return replace(one, what="not vectorised", how=f"with steps longer than one, {Why.FAR}", help="")
+    goes_far = hottest.strides and not hottest.is_wide and max(taken)
+    return far_for_long_steps(Evidence(one, of.text)) if goes_far else one
 
 
 #: What memory is taken and given back by. From this share of the time on it is named first: no register holds what lies in memory.
 _TAKES_TIME, _MUCH = re.compile(r"operator (?:new|delete)|c?free\b|\w*malloc|\w*calloc|mem(?:cpy|move|set)"), 0.03
 _WAITS = "waits"
-_ONCE = "Take it once, before the loop."
-#: Who says something by the text; nothing where that shows nothing.
-_Says = Callable[[Remark, str], Remark | None]
-
-
-def _shows(loops: Sequence[Loop], *what: str) -> bool:
-    """Tell whether the machine code of one of some loops shows one of some things."""
-    return any(getattr(loop, has) for loop in loops for has in what)
-
-
-def _because(why: Why) -> _Says:
-    return lambda one, text: one.because(why)
-
-
-def _where_new(says: Callable[[Remark, str], Remark]) -> _Says:
-    """Let one speak only where the text shows it another reason than the one that is known."""
-    return lambda one, text: told if (told := says(one, text)).how != one.how else None
-
-
-def _far(one: Remark, text: str) -> Remark:
-    return nearer(one.because(Why.FAR), text)
-
-
-#: What the machine code of a loop shows, and who says so.
-_SHOWN: Mapping[str, _Says] = {
-    "chases": _because(Why.CHASES),
-    "is_atomic": _because(Why.ATOMIC),
-    "rereads": _because(Why.BYTES),
-    "divides": _because(Why.DIVISION),
-    "strides": _far,
-    "writes_one_place": because_of_one_place,
-}
-_ALL, _ANY = (*Why,), ""
-_ON, _FLOW = (Why.CARRIED, Why.SUM), (Why.BRANCHES, Why.UNCOUNTED, Why.UNCLEAR_PLACES)
-#: Why a compiler has made no vectors, as far as it says, what the machine code shows, or after `not` nothing of which it shows, and
-#: what is said of both by the text.
-_CASES: tuple[tuple[tuple[Why, ...], str, _Says], ...] = (
-    # Where the text shows that another loop leads to neighbours, that comes first: it changes all else.
-    (_ALL, _ANY, lambda one, text: told if (told := _far(one, text)).help else None),
-    (_ALL, _ANY, _where_new(because_of_bits)),
-    (_ALL, _ANY, lambda one, text: one if one.help == Why.SHARED_PLACE.help else None),
-    *((_ON, has, _SHOWN[has]) for has in ("is_atomic", "strides", "divides")),
-    (_ON, _ANY, because_of_order),
-    ((Why.MAY_NEED,), _ANY, because_of_memory),
-    # The machine code may show more: a square root branches, too, to a call for negative numbers.
-    (_FLOW, _ANY, _where_new(because_of_branches)),
-    (_FLOW, " ".join(("not has_sqrt", *_SHOWN)), because_of_branches),
-    ((Why.FAR,), "not strides", _because(Why.UNCLEAR_PLACES)),
-    (_ALL, "has_sqrt", because_of_sqrt),
-    *((_ALL, has, says) for has, says in _SHOWN.items()),
-    ((Why.COMPUTED,), _ANY, because_of_memory),
-    ((Why.UNCLEAR,), _ANY, lambda one, text: one.because(Why.ATOMIC) if "std::atomic" in text else None),
-)
-
-
-def _explained(one: Remark, of: Assembly) -> Remark:
-    """Hold what a compiler says of a line against the loops that have something of the lines of its loop."""
-    if (again := because_of_repeats(one, of.text)) != one:
-        return again
-    if one.what == "vectorised":
-        return _of_vectors(one, of)
-    if one.what != "not vectorised":
-        return one
-    if calls := of.calls_of(one.line):
-        return because_of_calls(one, calls, of.text)
-    # g++ says so of a sum whose indices begin anew in each iteration of the loop around it, and makes vectors of it in another order.
-    if one.how == Why.UNCLEAR_PLACES:
-        added = because_of_order(one.because(Why.SUM), of.text)
-        one = added if added.help.startswith("Where the order does not matter, `") else one
-    one, loops = because_of_shared_places(one, of.text), _loops_in(of, _lines_of(one, of.text))
-    for whys, what, says in _CASES:
-        fits = not what or _shows(loops, *what.removeprefix("not ").split()) != what.startswith("not ")
-        if fits and (whys is _ALL or one.how in whys) and (told := says(one, of.text)):
-            return told
-    return one
-
-
-def _of_vectors(one: Remark, of: Assembly) -> Remark:
-    """Say what is against the vectors of a loop: a sum that goes in order beside them, or places that lie far apart."""
-    lines = _lines_of(one, of.text)
-    loops = _loops_in(of, lines)
-    # What is within an inner loop is no matter of the one around it.
-    inner = {line for first, last in extents(of.text).items() if first in lines[1:] for line in range(first, last + 1)}
-    if one.help:
-        return one
-    if any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
-        help = because_of_order(one, of.text).help or Why.IN_ORDER.help
-        return replace(one, how=f"{one.how}{BUT}the sum: {Why.IN_ORDER}", help=help)
-    if not _shows(loops, "strides") or _shows(loops, "is_wide"):
-        return one
-    picks = _shows(loops, "picks")
-    return nearer(replace(one, how=f"{one.how}{BUT}{Why.FAR}") if picks else _for_steps_of_one(one), of.text)
 
 
 def _cuda_of(kernel: Kernel, path: Path, nvcc: Nvcc) -> Assembly:
@@ -668,7 +539,7 @@ def _file_of(kernel: Kernel, kind: str) -> str:
     return f"{kernel.name} ({kind})" if is_torch_free(kernel) else kernel.name
 
 
-def _routines(path: Path, file: str) -> tuple[list[Routine], tuple[tuple[str, int], ...]]:
+def _routines(path: Path, file: str, threads: bool) -> tuple[list[Routine], tuple[tuple[str, int], ...]]:
     """Return the functions of a library that have something of the text in them, those with most of it first.
 
     Where none has, also to which other texts the instructions belong.
@@ -680,7 +551,7 @@ def _routines(path: Path, file: str) -> tuple[list[Routine], tuple[tuple[str, in
     for name, rows in functions.items():
         if own := sum(address in lines for address, _ in rows):
             instructions = tuple(Instruction(address, _plain(text), lines.get(address, 0)) for address, text in rows)
-            found.append((own, Routine(name, instructions, tuple(loops_of(instructions)))))
+            found.append((own, Routine(name, instructions, tuple(loops_of(instructions, threads)))))
     elsewhere = () if found else tuple(Counter(place.file for place in places.values()).most_common())
     return [routine for _, routine in sorted(found, key=lambda each: -each[0])], elsewhere
 

@@ -21,6 +21,7 @@ import torch
 from ..autopsy.symbolize import lines_of, short_name
 from ..base.arguments import plural
 from ..base.packages import install_command
+from ..base.processors import Thread, threads_of
 from ..base.progress import Event, emit
 from ..checking.postmortem import run_or_raise
 from ..measure.inputs import Ring
@@ -167,12 +168,12 @@ class Sampling(Task):
             library = self.built[0].library
             assert library is not None
             emit("sampling", os.getpid(), *_place(Path(os.path.realpath(library.path))))
-            before, ends, calls = _taken(), time.monotonic() + self.seconds, 0
+            before, ends, calls = threads_of("self"), time.monotonic() + self.seconds, 0
             while time.monotonic() < ends:
                 function(*inputs)
                 calls += 1
-            took = [ticks - before.get(thread, 0) for thread, ticks in _taken().items()]
-            working = sum(ticks > _WORKS * max(took) for ticks in took)
+            took = [now.ran - before.get(thread, Thread()).ran for thread, now in threads_of("self").items()]
+            working = sum(seconds > _WORKS * max(took) for seconds in took)
             tiny = _tiny(subnormal(results), partial(function, *inputs))
             emit("sampled", calls, working, torch.get_num_threads(), tiny)
 
@@ -212,13 +213,6 @@ def _tiny(share: float, call: Callable[[], object]) -> str:
     ratio = min(took[True]) / min(took[False])
     said = f"{percent(share)} of a result lie below what float32 has in full (1.2e-38): with 0 in their place a call takes "
     return f"{said}{percent(ratio)} of the time" if ratio < _FASTER else ""
-
-
-def _taken() -> dict[str, int]:
-    """Return the time that each thread of this process has taken, in ticks of the system."""
-    tasks = Path("/proc/self/task").iterdir()
-    fields = {task.name: (task / "stat").read_text().rpartition(")")[2].split() for task in tasks}
-    return {thread: int(row[11]) + int(row[12]) for thread, row in fields.items()}
 
 
 def _place(library: Path) -> tuple[int, int]:

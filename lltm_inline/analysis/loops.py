@@ -381,15 +381,15 @@ class Loop:
         return f"{self.pace}, {self.rest}"
 
 
-def loops_of(instructions: Sequence[Instruction]) -> Iterator[Loop]:
-    """Yield the innermost loops that have something of the text in them.
+def loops_of(instructions: Sequence[Instruction], has_threads: bool = False) -> Iterator[Loop]:
+    """Yield the innermost loops that have something of the text in them, which may hand work to threads.
 
     A loop is a set of instructions each of which can be reached from each: a jump back alone may only lead from a rare case,
     which compilers put behind the end, to where the function goes on.
     """
     ways = _ways(instructions)
     for loop in _innermost(range(len(instructions)), ways):
-        found = Loop(tuple(instructions[index] for index in loop))
+        found = Loop(tuple(instructions[index] for index in loop), has_threads)
         if found.lines:
             yield found
 

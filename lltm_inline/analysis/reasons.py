@@ -1,20 +1,24 @@
-"""Why a loop is slow and what helps, as its text tells it: what is called, which places it goes to, what one iteration hands to the next.
+"""Why a loop is slow and what helps, by what is known of it: what a compiler says, its machine code, and what its text says of calls,
+of places and of what one iteration hands to the next.
 
-Nothing is advised that is not known to help: where the text does not tell, a reason stands without help. It reads C++ by regular
-expressions, of innermost loops alone; what the machine code shows decides beside it (`assembly`).
+Nothing is advised that is not known to help: where the text does not tell, a reason stands without help. It reads the text of
+innermost loops by regular expressions; which loops, calls and functions there are is the tree's to say.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import chain
 
-from ..cpp.bodies import Loop, all_calls, find_loops
+from ..cpp.bodies import Loop as LoopOfText
+from ..cpp.bodies import all_calls, find_loops
 from ..cpp.functions import Function, all_functions
 from ..cpp.masks import mask
-from .why import PAYS, Why
+from .loops import Loop
+from .why import PAYS, Remark, Why
 
 LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What takes memory of its own, which a copy takes, too.
@@ -51,35 +55,19 @@ GROWS = r"_M_(?:realloc|range|fill|default)_(?:insert|append)"
 STARTS = r"GOMP_parallel|__kmpc_fork_call|torch_parallel_for|at::internal::invoke_parallel|(?:at|torch::stable)::parallel_for"
 _MEMORY = r"operator (?:new|delete)|malloc|calloc|free\b|std::vector::_M_realloc_|std::__throw_length"
 _GROWN = re.compile(r"\b(\w+)\s*(?:\.|->)\s*(push_back|emplace_back)\(")
-_ASKS_FOR_ROOM = "it makes a std::vector longer in each iteration, and asks each time whether there is room"
-_SET = "Give it its length before the loop, as `std::vector<float> v(n)`, and set `v[i]`."
-#: What it is that a loop calls, and what helps; the first of which there is a call decides.
-_CALLED = (
-    (STARTS, Why.THREADS, Why.THREADS.help),
-    (r"pthread_mutex_|pthread_spin_|GOMP_(?:critical|atomic)|std::(?:lock_guard|unique_lock|scoped_lock|mutex)",
-     "it takes a lock in each iteration, for which threads wait",
-     "Gather in a local variable of each thread, and take the lock once, when the loop is done."),
-    (r"at::(?:_ops::)?cat\b",
-     "it joins tensors in each iteration, which copies all of them",
-     "Where one grows so, keep the parts in a std::vector, and join them once, when the loop is done."),
+#: What it is that a loop calls, and what helps where it is not what the reason itself says; the first of which there is a call decides.
+_CALLED: tuple[tuple[str, Why, str | None], ...] = (
+    (STARTS, Why.THREADS, None),
+    (r"pthread_mutex_|pthread_spin_|GOMP_(?:critical|atomic)|std::(?:lock_guard|unique_lock|scoped_lock|mutex)", Why.LOCKS, None),
+    (r"at::(?:_ops::)?cat\b", Why.JOINS, None),
     (rf"at::(?!{_ASKS})",
      Why.CALLS,
      "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once for all iterations."),
-    (r"std::(?:__cxx11::)?(?:basic_)?(?:ios|[io]?(?:string)?stream|string)|std::locale|strto",
-     "it makes or reads text in each iteration",
-     "Compute with numbers, without text."),
-    (r"std::(?:__detail::)?(?:(?:unordered_)?(?:multi)?(?:map|set)|_Map_base|_Hashtable|_Rb_tree)",
-     "it looks something up in a std::map or the like in each iteration",
-     "Where the keys are whole numbers and not too large, a std::vector that is indexed by them needs no search."),
-    (rf"at::{_ASKS}",
-     "it asks a tensor for its pointer, or for a size, in each iteration",
-     "Ask once, before the loop, and keep the answer in a local: `float* py = y.data_ptr<float>();`, `const int64_t n = x.size(0);`."),
-    (rf"std::vector::(?:{GROWS}|(?:push|emplace)_back)",
-     "it makes a std::vector longer in each iteration, which takes memory anew, and moves all, whenever it is full",
-     "Give it its length before the loop, as `std::vector<float> v(n)`, and set `v[i]`, or room at least, with `v.reserve(n)`."),
-    (_MEMORY,
-     "it takes memory, or gives it back, in each iteration",
-     "Take it once, before the loop; for a few numbers, an array of a length that the compiler knows needs none."),
+    (r"std::(?:__cxx11::)?(?:basic_)?(?:ios|[io]?(?:string)?stream|string)|std::locale|strto", Why.TEXT, None),
+    (r"std::(?:__detail::)?(?:(?:unordered_)?(?:multi)?(?:map|set)|_Map_base|_Hashtable|_Rb_tree)", Why.LOOKS_UP, None),
+    (rf"at::{_ASKS}", Why.ASKS, None),
+    (rf"std::vector::(?:{GROWS}|(?:push|emplace)_back)", Why.GROWS, None),
+    (_MEMORY, Why.MEMORY, None),
 )  # fmt: skip
 #: What a compiler calls on its own, as where a size is asked for or rows are copied, a clock, and a lambda, which has no name to read:
 #: no matter beside another call.
@@ -106,179 +94,6 @@ AS_ZERO = (
 _SOME_OF_THEM = (
     "Where only some are asked for, as a median or the largest ten, std::nth_element or std::partial_sort takes less."
 )
-#: Between what was done and what is said against it.
-BUT = ", but "
-#: What a compiler says where iterations add to one place, among others.
-_MAY_SHARE = (Why.COMPUTED, Why.UNCLEAR_PLACES, Why.UNCLEAR, Why.MAY_NEED, Why.CARRIED)
-
-
-@dataclass(frozen=True)
-class Remark:
-    """What the compiler did, or did not do, with a line.
-
-    Attributes:
-        line: of the kernel's text.
-        what: `vectorised`, `not vectorised`, `inlined`, `not inlined` or `unrolled`; by the machine code `allocates` or `waits`; by
-            the text `repeats` or `sorts`; where the time was measured, `subnormal`.
-        how: how far, or why not: a `Why` where it is one of these.
-        help: what would change it, in a sentence; empty where nothing need be changed.
-        share: of the time that its lines took, where that was measured.
-    """
-
-    line: int
-    what: str
-    how: str
-    help: str = ""
-    share: float | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def is_good(self) -> bool:
-        """Whether something was done, and nothing is said against it."""
-        return self.what in ("vectorised", "inlined", "unrolled") and BUT not in self.how
-
-    def because(self, why: Why, help: str = "") -> Remark:
-        """Return the same for another reason, with what helps against that."""
-        return replace(self, how=why, help=help or why.help)
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.how}" + f". {self.help}" * bool(self.help)
-
-
-def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remark:
-    """Name the functions that a loop calls, where it was not vectorised: g++ speaks of its control flow, or of memory that is clobbered."""
-    if not calls or one.what != "not vectorised":
-        return one
-    how, help = str(Why.CALLS), Why.CALLS.help
-    own = [name for name in calls if not RARE.match(name)]
-    if not own and any(asked in part for asked in _ASKED for part in _loop_around(text, one.line)):
-        own = ["at::TensorBase::size"]
-    calls = own or calls
-    grown = _GROWN.search(_loop_around(text, one.line)[1])
-    if grown and all(re.match(_MEMORY, name) for name in own):
-        calls = [f"std::vector::{grown[2]}"]
-        if re.search(rf"\b{grown[1]}\s*\.\s*reserve\(", text):
-            return because_of_branches(replace(one, how=f"{_ASKS_FOR_ROOM} ({calls[0]})", help=_SET), text)
-    for pattern, which, helps in _CALLED:
-        if found := [name for name in calls if re.match(pattern, name)]:
-            return replace(one, how=f"{which} ({', '.join(found)})", help=helps)
-    if all("address" in name for name in calls):
-        help = _BY_ADDRESS
-    elif not own:
-        help = ""  # to copy a row is as fast as it can be
-    else:
-        help = _WITH_VECTORS if all(map(_OF_NUMBERS.fullmatch, calls)) else help
-        help = _FOR_POW * any(name in ("pow", "powf") for name in calls) + help
-        if same := _same_in_each_iteration(text, one.line, calls):
-            how, help = f"{Why.CALLS}, and `{same}` is the same in all", _AHEAD
-        elif twice := _twice_in_an_iteration(_loop_around(text, one.line)[1], calls):
-            help = "Compute it once in an iteration, in a local variable."
-            how = f"{Why.CALLS}, `{twice}` more than once"
-    return replace(one, how=f"{how} ({', '.join(calls)})", help=help)
-
-
-def copied(line: int, text: str) -> tuple[str, str]:
-    """Say what a line copies that a function of the text takes by value, or a loop over a container gives so; and what helps."""
-    masked = mask(text)
-    at = masked.split("\n")[line - 1]
-    large = "|".join([_CONTAINER, *re.findall(rf"\busing\s+(\w+)\s*=\s*{_CONTAINER}\s*;", masked)])
-    for function in defined(text):
-        by_value = [(one.type.removeprefix("const "), one.name) for one in function.parameters if one.name]
-        found = [(type_, name) for type_, name in by_value if re.fullmatch(large, type_)]
-        if found and re.search(rf"\b{function.name}\s*\(", at):
-            taken, better = (
-                ", ".join(form.format(*one) for one in found) for form in ("`{0} {1}`", "`const {0}& {1}`")
-            )
-            return f"a copy in each iteration: {function.name} takes {taken} by value", f"Take {better}."
-    each = re.search(rf"\bfor\s*\(\s*(?:const\s+)?(auto|{large})\s+(\w+)\s*:", at)
-    return (f"a copy in each iteration: `{each[2]}`", f"Take `const {each[1]}& {each[2]}`.") if each else ("", "")
-
-
-def defined(text: str) -> list[Function]:
-    """List the functions that a text defines, wherever that is."""
-    return [one for one in all_functions(text) if one.body[0]]
-
-
-def same_for_each(text: str) -> Iterator[Remark]:
-    """Yield where a loop calls a function of the text, which has a loop itself, in each iteration with the same."""
-    masked = mask(text)
-    for function in defined(text):
-        body = masked[slice(*function.body)]
-        changes = any(sign for _, _, sign in _ELEMENT.findall(body))
-        if not LOOP.search(body) or re.search(r"\bstatic\b|\brand\b", body) or changes:
-            continue  # it is short, or may give another number each time, or changes something
-        for call in all_calls(text):
-            if call.name != function.name:
-                continue
-            line, given = _line(masked, call.start), masked[call.opening : call.end]
-            head, iteration = _loop_around(text, line)
-            stays = _changed(head + iteration).isdisjoint(_NAMES.findall(given)) and not _NOT_LOCAL.search(given[1:-1])
-            if head and stays:
-                help = f"Compute it once, before the loop over `{_counter(head)}`." if _counter(head) else _AHEAD
-                how = f"`{call.name}{given}` in each iteration, which is the same in all as far as the text shows"
-                yield Remark(line, "repeats", how, help)
-
-
-def sorts_in_loops(text: str) -> Iterator[Remark]:
-    """Yield where a loop sorts in each iteration."""
-    for call in all_calls(text):
-        is_sort = call.name in ("sort", "stable_sort") and text.startswith("std::", call.start)
-        if is_sort and _nest(text, line := _line(text, call.start)):
-            yield Remark(line, "sorts", "all of it in each iteration", _SOME_OF_THEM)
-
-
-def _same_in_each_iteration(text: str, line: int, calls: Sequence[str]) -> str:
-    """Return a call of a function of numbers of which no iteration of the loop changes what it depends on; nothing where none is."""
-    head, body = _loop_around(text, line)
-    made, changed = _calls_of_numbers(body, calls), _changed(head + body)
-    return next((each for each, given in made if changed.isdisjoint(_NAMES.findall(given))), "")
-
-
-def _changed(iteration: str) -> set[str]:
-    """Name all that an iteration changes or makes, variables and arrays."""
-    written = {name for name, _, sign in _ELEMENT.findall(iteration) if sign} | {*_MADE.findall(iteration)}
-    return written | {name for found in _CHANGES.findall(iteration) for name in found if name}
-
-
-def _twice_in_an_iteration(body: str, calls: Sequence[str]) -> str:
-    """Return a call of a function of numbers that an iteration makes more than once with the same; nothing where none is."""
-    changed = _goes_on(body) | {name for name, _, is_written in _ELEMENT.findall(body) if is_written}
-    made = [each for each, given in _calls_of_numbers(body, calls) if changed.isdisjoint(_NAMES.findall(given))]
-    return next((each for each in made if made.count(each) > 1), "")
-
-
-def _calls_of_numbers(body: str, calls: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the calls of functions of numbers, each with what it is given, where that is of locals and elements alone.
-
-    What another call returns, or a member, is not known to stay.
-    """
-    for name in {name.removesuffix("f") for name in calls if name == "sqrt" or _OF_NUMBERS.fullmatch(name)}:
-        for found in re.finditer(rf"(?:std::|\b){name}f?\s*\(((?:[^();]|\([^();]*\))*)\)", body):
-            if not _NOT_LOCAL.search(found[1]):
-                yield found[0], found[1]
-
-
-def is_taken_each_time(line: int, text: str) -> bool:
-    """Tell whether a line of a loop takes memory whenever it is run; what is made before the loop, or has room, takes none as a rule."""
-    at = mask(text).split("\n")[line - 1]
-    nest, kept = _nest(text, line), _KEPT.search(at)
-    name = kept and (kept[1] or kept[2])
-    if any(re.search(rf"\b{one}\s*[\[.]", at) for one in _KEYED.findall(text)):
-        return False  # for a key that is new, and that is to be kept
-    if not kept or not nest:
-        return bool(nest)
-    made = re.search(rf"[\w>][&*\s]\s*{name}\s*[;({{=]", _declared(nest[-1][1]))
-    return made is not None and not re.search(rf"\b{name}\s*\.\s*reserve\(", text)
-
-
-def because_of_sqrt(one: Remark, text: str = "") -> Remark:
-    """Say why a square root goes one at a time: the function is called for negative numbers alone, to set errno."""
-    if one.what == "not vectorised" and (same := _same_in_each_iteration(text, one.line, ("sqrt",))):
-        return replace(one, how=f"`{same}` is the same in all iterations, and takes long", help=_AHEAD)
-    how = "sqrt has to set errno for a negative number, so it goes one at a time"
-    help = "Where nobody reads errno, say so: flags=('-fno-math-errno',)."
-    return replace(one, how=how, help=help) if one.what == "not vectorised" else one
-
-
 #: What an iteration hands to the next in a variable of one name, as a statement of its own: `s += x`, `++n`, `n++`, `m = std::max(m, x)`.
 _GOES_ON = re.compile(
     r"(?:(?<=[;{}),])|^|\belse\b)\s*(?:(\w+)\s*([-+*&|^])=(?!=)|(\w+)(\+\+|--)\s*(?=[;,])|(\+\+|--)(\w+)\s*(?=[;,])"
@@ -292,7 +107,6 @@ _NAMES = re.compile(r"\b[A-Za-z_]\w*")
 #: A variable that a loop makes: behind its type, before what it is set to.
 _MADE = re.compile(r"[\w>][&*\s]\s*(\w+)\s*(?:=(?!=)|[;:{,])")
 _FOR_POW = "Multiply, where the exponent is a small whole number, and take a square root, where it is half of one. "
-_AHEAD = "Compute it once, before the loop."
 #: An element of an array, and whether it is written.
 _INDEXED = r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]"
 _ELEMENT = re.compile(rf"\b(\w+)\s*{_INDEXED}\s*((?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)?")
@@ -305,12 +119,10 @@ _ADDED_TO = re.compile(rf"(?:\+\+|--)\s*(\w+\s*{_INDEXED})|(\w+\s*{_INDEXED})\s*
 _NARROW = re.compile(r"\b(?:int|unsigned|u?int32_t)\b")
 #: A number of a window that moves: `x[i + j]`, or `x[k]` for each k of it.
 _WINDOW = re.compile(r"\s*(?:\w+\()?\w+\s*\[([^\[\]()*]*)\]\)?\s*")
-_MOVE = (
-    "Go on with `{0}` from one `{1}` to the next: add the number that comes in, and take away the one that goes out (errors of rounding "
-    "go on with it: in double they are small, or begin anew now and then)."
-)
 #: A place in memory by its indices, none of which is read from memory itself.
 _PLACE_OF = re.compile(r"\b[A-Za-z_]\w*((?:\s*\[[^\[\]]*\])+)")
+#: What counts with a variable that it sets.
+_COUNTS = re.compile(r"\(\s*[^;]*=[^;]*;")
 #: An index that is computed ahead.
 _INDEX = re.compile(r"[\s;{](?:u?int\w*|size_t|auto|long)\s+(\w+)\s*=\s*([^;]+);")
 #: `y[n++] = x` behind an `if`: some are taken, and moved together.
@@ -335,115 +147,313 @@ _MAY_CHANGE = re.compile(rf"{_NOT_LOCAL.pattern}|\)\s*[-+*/]?=(?!=)")
 _EARLY = re.compile(r"\b(?:break|return|goto|throw)\b")
 
 
-def because_of_order(one: Remark, text: str) -> Remark:
-    """Suggest a fix for a loop-carried dependence: a reduction may be reordered.
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of one loop.
+
+    Attributes:
+        said: what a compiler says that it did with it, or why not.
+        text: of the kernel.
+        loops: of the machine code, which have something of its lines.
+        calls: what these call at the line of the remark.
+    """
+
+    said: Remark
+    text: str
+    loops: Sequence[Loop] = ()
+    calls: Sequence[str] = ()
+
+    def shows(self, fact: str) -> bool:
+        """Tell whether it is vectorised, or calls something, or its machine code shows what a property of `Loop` tells."""
+        if fact == "vectorised":
+            return self.said.what == fact
+        return bool(self.calls) if fact == "calls" else any(getattr(loop, fact) for loop in self.loops)
+
+    @property
+    def of_several(self) -> Evidence:
+        """The same, of one loop of several, of which nobody knows which."""
+        return replace(self, said=replace(self.said, how=f"{self.said.how}, one of the loops in it", why=None))
+
+    @property
+    def is_of_vectors(self) -> bool:
+        """Whether a compiler has left it as it is because its text is one of vectors, as those of at::vec::Vectorized are."""
+        return bool(self.loops) and all(loop.is_wide and not loop.calls for loop in self.loops)
+
+    @cached_property
+    def nest(self) -> tuple[tuple[str, str], ...]:
+        """What stands in the brackets of each loop around the line, and what it does in each iteration; the innermost first."""
+        return _nest(self.text, self.said.line)
+
+    @property
+    def head(self) -> str:
+        """What stands in the brackets of the innermost; empty without one."""
+        return self.nest[0][0] if self.nest else ""
+
+    @property
+    def body(self) -> str:
+        """What an iteration of it does."""
+        return self.nest[0][1] if self.nest else ""
+
+    @cached_property
+    def carried(self) -> set[str]:
+        """The variables that an iteration changes and does not make."""
+        names = {name for found in _CHANGES.findall(self.body) for name in found if name}
+        return {name for name in names if not re.search(rf"[\w>][&*\s]\s*\b{name}\s*(?:=|;|\{{)", _declared(self.body))}
+
+    @cached_property
+    def reduction(self) -> str:
+        """The clauses of OpenMP that let it go in another order: for what it adds up or compares, and nothing in it reads; else empty."""
+        clauses = {}
+        for found in _GOES_ON.finditer(self.body):
+            name = found[1] or found[3] or found[6] or found[7]
+            if name in self.carried and len(re.findall(rf"\b{name}\b", self.body)) == (2 if found[7] else 1):
+                sign = found[8] or (found[2] or "+").replace("-", "+")
+                clauses[name] = f"reduction({sign}:{name})"
+        is_free = clauses.keys() == self.carried and not _EARLY.search(self.body)
+        return " ".join(clauses.values()) if is_free else ""
+
+    @cached_property
+    def why(self) -> Why | None:
+        """The compiler's reason, but for a sum whose indices begin anew in each iteration of the loop around it.
+
+        Of that g++ says that it does not see its places, and makes vectors of it in another order.
+        """
+        is_sum = self.reduction and "(m" not in self.reduction and _COUNTS.match(self.head) and not _in_a_local(self)
+        return Why.SUM if is_sum and self.said.why is Why.UNCLEAR_PLACES else self.said.why
+
+    def same_calls(self, functions: Sequence[str], changed: set[str]) -> list[str]:
+        """List the calls of some functions of numbers that are given nothing of what changes, but locals and elements alone.
+
+        What another call returns, or a member, is not known to stay.
+        """
+        names = {name.removesuffix("f") for name in functions if name == "sqrt" or _OF_NUMBERS.fullmatch(name)}
+        calls = (rf"(?:std::|\b){name}f?\s*\(((?:[^();]|\([^();]*\))*)\)" for name in names)
+        found = chain.from_iterable(re.finditer(each, self.body) for each in calls)
+        return [one[0] for one in found if not _NOT_LOCAL.search(one[1]) and changed.isdisjoint(_NAMES.findall(one[1]))]
+
+    @cached_property
+    def nearer(self) -> str:
+        """Name the loop that belongs inside, of one whose iterations go far: one that leads to neighbours, and nowhere far.
+
+        A transpose goes far either way. What the text does not show has no cure.
+        """
+        inner = _counter(self.head)
+        for head, whole in self.nest[1:]:
+            outer = _counter(head)
+            if not outer or "++" not in head or _EARLY.search(self.body):
+                continue  # it steps over neighbours, or ends where it has found something
+            places = list(_places(self.body, whole))
+            turned = {
+                which
+                for place, along in places
+                for which, other in ((inner, outer), (outer, inner))
+                if which in along and other not in along and other in _NAMES.findall(place)
+            }
+            # Multiplied, passed to a function, or no last index, it leads far, or nobody knows where.
+            if re.search(rf"\b{outer}\s*(?:\*|\]\s*\[)|\*\s*{outer}\b|\([^()\[\]]*\b{outer}\b", whole):
+                if turned == {inner, outer}:
+                    _, written = places[0]  # of a statement, what is written stands first
+                    return _IN_TILES.format(outer, inner, outer if outer in written else inner)
+            elif outer in turned:
+                return _ANOTHER_INSIDE.format(outer, _ONE_FOR_EACH.format(outer) if self.carried else "")
+        return ""
+
+
+def because_of_calls(known: Evidence) -> Remark | None:
+    """Name the functions that a loop calls: g++ speaks of its control flow, or of memory that is clobbered.
+
+    None where nothing is known of them.
+    """
+    one, text, calls = known.said, known.text, known.calls
+    own = [name for name in calls if not RARE.match(name)]
+    if not own and any(asked in part for asked in _ASKED for part in (known.head, known.body)):
+        own = ["at::TensorBase::size"]
+    calls, grown = own or calls, _GROWN.search(known.body)
+    if grown and all(re.match(_MEMORY, name) for name in own):
+        calls = [f"std::vector::{grown[2]}"]
+        if re.search(rf"\b{grown[1]}\s*\.\s*reserve\(", text):
+            return because_of_branches(replace(known, said=one.because(Why.HAS_ROOM, more=f" ({calls[0]})")))
+    for pattern, which, help in _CALLED:
+        if found := [name for name in calls if re.match(pattern, name)]:
+            return one.because(which, help=help, more=f" ({', '.join(found)})")
+    names = f" ({', '.join(calls)})"
+    if not own:  # to copy a row is as fast as it can be
+        return one.because(Why.CALLS, help=_BY_ADDRESS * all("address" in name for name in calls), more=names)
+    if same := known.same_calls(calls, _changed(known.head + known.body)):
+        return one.because(Why.SAME_CALL, same[0], more=names)
+    made = known.same_calls(calls, known.carried | {name for name, _, sign in _ELEMENT.findall(known.body) if sign})
+    if twice := [each for each in made if made.count(each) > 1]:
+        return one.because(Why.CALLS_TWICE, twice[0], more=names)
+    are_of_numbers, has_pow = all(map(_OF_NUMBERS.fullmatch, calls)), not {"pow", "powf"}.isdisjoint(calls)
+    help = _FOR_POW * has_pow + (_WITH_VECTORS if are_of_numbers else Why.CALLS.help)
+    return one.because(Why.CALLS, help=help, more=names) if are_of_numbers or has_pow else None
+
+
+def taken_memory(line: int, name: str, text: str) -> Remark | None:
+    """Say that a line of a loop takes memory whenever it is run, and for which copy, where a function takes one by value, or a loop.
+
+    What is made before the loop, or has room, takes none as a rule.
+    """
+    masked = mask(text)
+    at, nest = masked.split("\n")[line - 1], _nest(text, line)
+    if not nest or any(re.search(rf"\b{one}\s*[\[.]", at) for one in _KEYED.findall(text)):
+        return None  # for a key that is new, and that is to be kept
+    if kept := _KEPT.search(at):
+        vector = kept[1] or kept[2]
+        made = re.search(rf"[\w>][&*\s]\s*{vector}\s*[;({{=]", _declared(nest[-1][1]))
+        if not made or re.search(rf"\b{vector}\s*\.\s*reserve\(", text):
+            return None
+    how, help = f"memory in each iteration, perhaps ({name})", "Take it once, before the loop."
+    large = "|".join([_CONTAINER, *re.findall(rf"\busing\s+(\w+)\s*=\s*{_CONTAINER}\s*;", masked)])
+    if each := re.search(rf"\bfor\s*\(\s*(?:const\s+)?(auto|{large})\s+(\w+)\s*:", at):
+        how, help = f"memory for a copy in each iteration: `{each[2]}`", f"Take `const {each[1]}& {each[2]}`."
+    for function in defined(text):
+        by_value = [(one.type.removeprefix("const "), one.name) for one in function.parameters if one.name]
+        found = [one for one in by_value if re.fullmatch(large, one[0])]
+        if found and re.search(rf"\b{function.name}\s*\(", at):
+            forms = "`{0} {1}`", "`const {0}& {1}`"
+            taken, better = (", ".join(form.format(*one) for one in found) for form in forms)
+            how = f"memory for a copy in each iteration: {function.name} takes {taken} by value"
+            return Remark(line, "allocates", how, f"Take {better}.")
+    return Remark(line, "allocates", how, help)
+
+
+def defined(text: str) -> list[Function]:
+    """List the functions that a text defines, wherever that is."""
+    return [one for one in all_functions(text) if one.body[0]]
+
+
+def same_for_each(text: str) -> Iterator[Remark]:
+    """Yield where a loop calls a function of the text, which has a loop itself, in each iteration with the same."""
+    masked = mask(text)
+    for function in defined(text):
+        body = masked[slice(*function.body)]
+        changes = any(sign for _, _, sign in _ELEMENT.findall(body))
+        if not LOOP.search(body) or re.search(r"\bstatic\b|\brand\b", body) or changes:
+            continue  # it is short, or may give another number each time, or changes something
+        for call in all_calls(text):
+            if call.name != function.name:
+                continue
+            line, given = _line(masked, call.start), masked[call.opening : call.end]
+            head, iteration = next(iter(_nest(text, line)), ("", ""))
+            stays = _changed(head + iteration).isdisjoint(_NAMES.findall(given)) and not _NOT_LOCAL.search(given[1:-1])
+            if head and stays:
+                over = f" over `{_counter(head)}`" * bool(_counter(head))
+                how = f"`{call.name}{given}` in each iteration, which is the same in all as far as the text shows"
+                yield Remark(line, "repeats", how, f"Compute it once, before the loop{over}.")
+
+
+def sorts_in_loops(text: str) -> Iterator[Remark]:
+    """Yield where a loop sorts in each iteration."""
+    for call in all_calls(text):
+        is_sort = call.name in ("sort", "stable_sort") and text.startswith("std::", call.start)
+        if is_sort and _nest(text, line := _line(text, call.start)):
+            yield Remark(line, "sorts", "all of it in each iteration", _SOME_OF_THEM)
+
+
+def _changed(iteration: str) -> set[str]:
+    """Name all that an iteration changes or makes, variables and arrays."""
+    written = {name for name, _, sign in _ELEMENT.findall(iteration) if sign} | {*_MADE.findall(iteration)}
+    return written | {name for found in _CHANGES.findall(iteration) for name in found if name}
+
+
+def _same_root(known: Evidence) -> Remark | None:
+    same = known.same_calls(("sqrt",), _changed(known.head + known.body))
+    return known.said.because(Why.SAME_SQRT, same[0]) if same else None
+
+
+def another_order(known: Evidence) -> str:
+    """Say what lets a reduction be wide.
 
     There is no fix where an iteration needs the result of the one before it, as in a filter, or in a counter that says where
     to write.
     """
-    head, body = _loop_around(text, one.line)
-    if help := _in_a_local(head, body):
-        return replace(one, help=help)
-    names, clauses = _goes_on(body), []
-    for found in _GOES_ON.finditer(body):
-        name = found[1] or found[3] or found[6] or found[7]
-        if name in names and len(re.findall(rf"\b{name}\b", body)) == (2 if found[7] else 1):
-            sign = found[8] or (found[2] or "+").replace("-", "+")
-            clauses.append((name, f"reduction({sign}:{name})"))
+    said, body = known.reduction, known.body
+    if help := _in_a_local(known):
+        return help
     if re.search(r"\bif\b", body) and (counted := _COUNTED_PLACE.search(body)):
-        return replace(one, help=_WITHOUT_IF.format(counted[1] or counted[2]))
-    if not names or {name for name, _ in clauses} != names or _EARLY.search(body):
-        return replace(one, help="")
-    said = " ".join(clause for _, clause in clauses)
+        return _WITHOUT_IF.format(counted[1] or counted[2])
     if "(m" in said:
-        return replace(one, help=_OF_LARGEST if "+" not in said and "*" not in said else Why.IN_ORDER.help)
-    ways = _in_another_order(head, said)
-    return replace(one, help=f"Where the order does not matter, {ways} lets it be wide, {PAYS}both.")
-
-
-def _goes_on(body: str) -> set[str]:
-    """Name the variables that an iteration changes and does not make."""
-    names = {name for found in _CHANGES.findall(body) for name in found if name}
-    return {name for name in names if not re.search(rf"[\w>][&*\s]\s*\b{name}\s*(?:=|;|\{{)", _declared(body))}
+        return _OF_LARGEST if "+" not in said and "*" not in said else Why.IN_ORDER.help
+    ways = _in_another_order(known.head, said)
+    return f"Where the order does not matter, {ways} lets it be wide, {PAYS}both." * bool(said)
 
 
 def _in_another_order(head: str, clauses: str) -> str:
     """Say how a loop is allowed another order: above one that does not count, g++ and clang++ refuse the pragma."""
     pragma = f"`#pragma omp simd {clauses}` above "
-    if re.match(r"\(\s*[^;]*=[^;]*;", head):
+    if _COUNTS.match(head):
         return f"{pragma}the loop or flags=('-ffast-math',)"
     return f"flags=('-ffast-math',), or {pragma}a loop over an index,"
 
 
-def _in_a_local(head: str, body: str) -> str:
+def _in_a_local(known: Evidence) -> str:
     """Say that a sum belongs in a local variable, where each iteration adds to one element; and what else it needs to be wide."""
-    iterations = {*_NAMES.findall(head), *_MADE.findall(body)} | _goes_on(body)
-    for place, sign in _MEMORY_SUM.findall(body):
-        if iterations.isdisjoint(_NAMES.findall(place)) and ";" in head:
-            how = _in_another_order(head, f"reduction({sign.replace('-', '+')}:s)")
+    iterations = {*_NAMES.findall(known.head), *_MADE.findall(known.body)} | known.carried
+    for place, sign in _MEMORY_SUM.findall(known.body):
+        if iterations.isdisjoint(_NAMES.findall(place)) and ";" in known.head:
+            how = _in_another_order(known.head, f"reduction({sign.replace('-', '+')}:s)")
             return f"{_LOCAL}, and, where the order does not matter, with {how}."
     return ""
 
 
-def because_of_one_place(one: Remark, text: str) -> Remark:
-    """Say that each iteration writes to one place in memory, and of a sum all that it needs to be wide."""
-    return one.because(Why.ONE_PLACE, _in_a_local(*_loop_around(text, one.line)))
+def because_of_memory(known: Evidence) -> Remark:
+    """Leave out that iterations may be said not to share memory, where the text itself says that they do, or may.
 
-
-def because_of_memory(one: Remark, text: str) -> Remark:
-    """Leave out that iterations may be said not to share memory, where the text itself says that they do, or may."""
-    head, body = _loop_around(text, one.line)
-    if help := _in_a_local(head, body):
-        return replace(one, help=help)
-    elements = [(name, "".join(index.split()), sign) for name, index, sign in _ELEMENT.findall(body)]
-    made = set(_MADE.findall(body))
+    And that an index may wrap, where it has no number that may.
+    """
+    if help := _in_a_local(known):
+        return replace(known.said, help=help)
+    elements = [(name, "".join(index.split()), sign) for name, index, sign in _ELEMENT.findall(known.body)]
     for name, index, sign in elements:
         if sign and (
             {"[", "("} & {*index}
             or any(other == name and place != index for other, place, _ in elements)
             # What is added to at a place that each iteration computes, as in a histogram, is shared.
-            or (sign != "=" and not made.isdisjoint(_NAMES.findall(index)))
+            or (sign != "=" and not {*_MADE.findall(known.body)}.isdisjoint(_NAMES.findall(index)))
         ):
-            return replace(one, help="")
-    return one
+            return replace(known.said, help="")
+    may_wrap = known.why is not Why.COMPUTED or _NARROW.search(known.head + known.body)
+    return known.said if may_wrap else replace(known.said, help="")
 
 
-def because_of_shared_places(one: Remark, text: str) -> Remark:
-    """Say that an iteration adds to a place that it has read, as a histogram does, and leave out a cure for what the text has not.
+def _shared_place(known: Evidence) -> Remark | None:
+    """Say that an iteration adds to a place that it has read, as a histogram does.
 
     What is no vector either way is slow where the same place comes again at once: its value is to be stored before it is read.
     """
-    head, body = _loop_around(text, one.line)
-    if one.what != "not vectorised" or one.how not in _MAY_SHARE:
-        return one
-    read = {name for name, index in _INDEX.findall(body) if "[" in index}
-    for found in _ADDED_TO.finditer(body):
+    read = {name for name, index in _INDEX.findall(known.body) if "[" in index}
+    for found in _ADDED_TO.finditer(known.body):
         place, index = next(filter(None, found.groups()[::2])), next(filter(None, found.groups()[1::2]))
         if "[" in index or not read.isdisjoint(_NAMES.findall(index)):
-            return replace(one, how=Why.SHARED_PLACE.format(place), help=Why.SHARED_PLACE.help)
-    return replace(one, help=one.help * (one.how != Why.COMPUTED or bool(_NARROW.search(head + body))))
+            return known.said.because(Why.SHARED_PLACE, place)
+    return None
 
 
-def because_of_bits(one: Remark, text: str) -> Remark:
+def _bits(known: Evidence) -> Remark | None:
     """Name a std::vector<bool>, of which g++ says that iterations share memory, and they do."""
-    packed = re.findall(r"\bvector<bool>&?\s*(\w+)", mask(text))
-    _, body = _loop_around(text, one.line)
-    is_one = one.what == "not vectorised" and any(re.search(rf"\b{name}\s*\[", body) for name in packed)
-    return one.because(Why.BITS) if is_one else one
+    packed = re.findall(r"\bvector<bool>&?\s*(\w+)", mask(known.text))
+    is_one = any(re.search(rf"\b{name}\s*\[", known.body) for name in packed)
+    return known.said.because(Why.BITS) if is_one else None
 
 
-def because_of_branches(one: Remark, text: str) -> Remark:
-    """Say that a loop may end early where it does, which nothing helps; else leave out a cure for what the text does not do."""
-    head, body = _loop_around(text, one.line)
-    if one.how == Why.UNCLEAR_PLACES:
+def _early(known: Evidence) -> Remark | None:
+    """Say that a loop may end early where it does, which nothing helps."""
+    return known.said.because(Why.EARLY) if _EARLY.search(known.body) or "&&" in known.head else None
+
+
+def because_of_branches(known: Evidence) -> Remark:
+    """Leave out a cure for what the text does not do."""
+    one, body = known.said, known.body
+    if one.why is Why.UNCLEAR_PLACES:
         return replace(one, help=one.help * bool(_NOT_LOCAL.search(body)))
-    if _EARLY.search(body) or "&&" in head:
-        return replace(one, how="the loop may end early", help="")
+    if early := _early(known):
+        return early
     inner = [range(loop.start, loop.end) for loop in find_loops(body)]  # what another loop has in it is its own matter
     own = [found.end() for found in re.finditer(r"\bif\b", body) if not any(found.start() in each for each in inner)]
     if own and _GROWN.search(body, own[0]):
         return replace(one, help=f"Give the vector its length before the loop. {_WITHOUT_IF.format('k')}")
-    return replace(one, help=one.help * (one.how != Why.BRANCHES or own != []))
+    return replace(one, help=one.help * (one.why is not Why.BRANCHES or own != []))
 
 
 def _declared(body: str) -> str:
@@ -451,34 +461,13 @@ def _declared(body: str) -> str:
     return re.sub(r"\b(?:return|else|case|goto)\b", ";", body)
 
 
-def nearer(one: Remark, text: str) -> Remark:
-    """Name the loop that belongs inside, of one whose iterations go far: one that leads to neighbours, and nowhere far.
+def _far(known: Evidence) -> Remark:
+    return known.said.because(Why.FAR, help=known.nearer)
 
-    A transpose goes far either way. What the text does not show has no cure.
-    """
-    (head, body), *around = _nest(text, one.line) or [("", "")]
-    inner = _counter(head)
-    for head, whole in around:
-        outer = _counter(head)
-        if not outer or "++" not in head or _EARLY.search(body):
-            continue  # it steps over neighbours, or ends where it has found something
-        places = list(_places(body, whole))
-        turned = {
-            which
-            for place, along in places
-            for which, other in ((inner, outer), (outer, inner))
-            if which in along and other not in along and other in _NAMES.findall(place)
-        }
-        # Multiplied, passed to a function, or no last index, it leads far, or nobody knows where.
-        if re.search(rf"\b{outer}\s*(?:\*|\]\s*\[)|\*\s*{outer}\b|\([^()\[\]]*\b{outer}\b", whole):
-            if turned == {inner, outer}:
-                _, written = places[0]  # of a statement, what is written stands first
-                return replace(one, help=_IN_TILES.format(outer, inner, outer if outer in written else inner))
-            continue
-        if outer in turned:
-            more = _ONE_FOR_EACH.format(outer) if _goes_on(body) else ""
-            return replace(one, help=_ANOTHER_INSIDE.format(outer, more))
-    return replace(one, help="")
+
+def far_for_long_steps(known: Evidence) -> Remark:
+    """Say of a loop of which there are vectors for neighbours alone that it is none of these that works."""
+    return replace(known.said, what="not vectorised").because(Why.FAR_STEPS, help=known.nearer)
 
 
 def _places(body: str, whole: str) -> Iterator[tuple[str, set[str]]]:
@@ -494,38 +483,87 @@ def _places(body: str, whole: str) -> Iterator[tuple[str, set[str]]]:
         yield place, {each.strip() for each in place.rpartition("[")[2].rstrip("] ").replace("-", "+").split("+")}
 
 
-def because_of_repeats(one: Remark, text: str) -> Remark:
+def _sum_again(known: Evidence) -> Remark | None:
     """Say that a sum or a product begins again in each iteration of the loop around it, though it is the same, or most of it is."""
-    (head, body), (around, whole) = [*_nest(text, one.line), ("", ""), ("", "")][:2]
-    found, outer = _SUM_ALONE.fullmatch(body), _counter(around)
-    begins = found and re.search(rf"\b{found[1]}\s*=(?!=)[^;]*;", whole)
-    if not outer or not found or not begins or "vectorised" not in one.what:
-        return one
-    changes = _changed(whole)
+    head, (around, whole) = known.head, (*known.nest[1:2], ("", ""))[0]
+    found, outer = _SUM_ALONE.fullmatch(known.body), _counter(around)
+    if not outer or not found or not re.search(rf"\b{found[1]}\s*=(?!=)[^;]*;", whole):
+        return None
+    changes, alone = _changed(whole), not has_threads(known.text)
     terms = {*_NAMES.findall(found[2])} - {_counter(head)}
-    window = _WINDOW.fullmatch(found[2])
-    if window and not has_threads(text):
+    if alone and (window := _WINDOW.fullmatch(found[2])):
         along = {each.strip() for each in window[1].replace("-", "+").split("+")}
-        ends = head.split(";")[:2]
-        if {outer, _counter(head)} <= along or (
-            along == {_counter(head)} and all(outer in _NAMES.findall(each) for each in ends) and "--" not in head
-        ):
-            how = f"for each `{outer}` it adds up again all but one of the numbers that it has added up for the one before"
-            return replace(one, how=_beside(one, how), help=_MOVE.format(found[1], outer))
+        ends = [{*_NAMES.findall(each)} for each in head.split(";")[:2]]
+        is_moved = along == {_counter(head)} and all(outer in names for names in ends) and "--" not in head
+        if is_moved or {outer, _counter(head)} <= along:
+            return known.said.because(Why.MOVED_SUM, outer, found[1])
     if outer in terms or not terms.isdisjoint(changes) or _MAY_CHANGE.search(_CALLS_OF_NUMBERS.sub("(", whole)):
-        return one
-    how, help = f"it computes the same for each `{outer}`", f"Do it once, before the loop over `{outer}`."
-    if not ({outer} | changes - {_counter(head)}).isdisjoint(_NAMES.findall(head)):
-        if not re.search(rf"=\s*0\s*;\s*\w+\s*<=?\s*{outer}\s*;", head) or has_threads(text):
-            return one
-        how = f"for each `{outer}` it adds up again what it has added up for the one before"
-        help = f"Begin `{found[1]}` before the loop over `{outer}`, and add what is new alone."
-    return replace(one, how=_beside(one, how), help=help)
+        return None
+    if ({outer} | changes - {_counter(head)}).isdisjoint(_NAMES.findall(head)):
+        return known.said.because(Why.SAME_SUM, outer)
+    is_longer = re.search(rf"=\s*0\s*;\s*\w+\s*<=?\s*{outer}\s*;", head) and alone
+    return known.said.because(Why.LONGER_SUM, outer, found[1]) if is_longer else None
 
 
-def _beside(one: Remark, how: str) -> str:
-    """Say of what was done what is against it; what was not done is no matter then."""
-    return f"{one.how}{BUT}{how}" if one.what == "vectorised" else how
+def _sum_beside_vectors(known: Evidence) -> Remark | None:
+    """Say that a sum goes in order; what is within an inner loop is no matter of the one around it."""
+    ends, first = extents(known.text), known.said.line
+    inner = [range(line, last + 1) for line, last in ends.items() if first < line <= ends.get(first, first)]
+    if all({*loop.lines} <= {*chain(*inner)} for loop in known.loops if loop.adds_in_order):
+        return None
+    return known.said.because(Why.IN_ORDER, help=another_order(known) or None)
+
+
+#: What helps: what the reason itself says, or what is found in the text; nothing where that does not show it.
+_Advice = Why | Callable[[Evidence], Remark | None]
+_ON, _FLOW = (Why.CARRIED, Why.SUM), (Why.BRANCHES, Why.UNCOUNTED)
+#: What a compiler says where iterations add to one place, among others.
+_MAY_SHARE = (Why.COMPUTED, Why.UNCLEAR_PLACES, Why.UNCLEAR, Why.MAY_NEED, Why.CARRIED)
+#: Why there are no vectors, as far as a compiler says (none: whatever it says); what else is known, and behind `-` what is not so; and
+#: what is said of all that. The first that has something to say is heard.
+_ADVICE: tuple[tuple[tuple[Why, ...], str, _Advice], ...] = (
+    ((), "", _sum_again),
+    ((), "vectorised adds_in_order", _sum_beside_vectors),
+    ((), "vectorised strides picks -is_wide", _far),
+    ((), "vectorised strides -is_wide", far_for_long_steps),
+    ((), "vectorised", lambda known: known.said),
+    ((), "calls", because_of_calls),
+    ((), "calls", lambda known: known.said.because(Why.CALLS, more=f" ({', '.join(known.calls)})")),
+    # Where the text shows that another loop leads to neighbours, that comes first: it changes all else.
+    ((), "", lambda known: _far(known) if known.nearer else None),
+    ((), "", _bits),
+    (_MAY_SHARE, "", _shared_place),
+    (_ON, "is_atomic", Why.ATOMIC),
+    (_ON, "strides", _far),
+    (_ON, "divides", Why.DIVISION),
+    (_ON, "", lambda known: known.said.because(known.why or Why.CARRIED, help=another_order(known))),
+    ((Why.MAY_NEED,), "", because_of_memory),
+    # The machine code may show more: a square root branches, too, to a call for negative numbers.
+    (_FLOW, "", _early),
+    ((Why.FAR,), "-strides", lambda known: known.said.because(Why.UNCLEAR_PLACES, help="")),
+    ((), "has_sqrt", _same_root),
+    ((), "has_sqrt", Why.SQRT),
+    ((), "chases", Why.CHASES),
+    ((), "is_atomic", Why.ATOMIC),
+    ((), "rereads", Why.BYTES),
+    ((), "divides", Why.DIVISION),
+    ((), "strides", _far),
+    ((), "writes_one_place", lambda known: known.said.because(Why.ONE_PLACE, help=_in_a_local(known) or None)),
+    ((*_FLOW, Why.UNCLEAR_PLACES), "", because_of_branches),
+    ((Why.COMPUTED,), "", because_of_memory),
+    ((Why.UNCLEAR,), "", lambda known: known.said.because(Why.ATOMIC) if "std::atomic" in known.text else None),
+)
+
+
+def explained(known: Evidence) -> Remark:
+    """Say of a loop what all that is known of it says together, and what helps."""
+    told = (
+        known.said.because(advice) if isinstance(advice, Why) else advice(known)
+        for whys, facts, advice in _ADVICE
+        if not whys or known.why in whys
+        if all(known.shows(fact.lstrip("-")) != fact.startswith("-") for fact in facts.split())
+    )
+    return next(filter(None, told), known.said) if "vectorised" in known.said.what else known.said
 
 
 def _counter(head: str) -> str:
@@ -533,14 +571,9 @@ def _counter(head: str) -> str:
     return next(iter(_NAMES.findall(head.rpartition(";")[2])), "")
 
 
-def _loop_around(text: str, line: int) -> tuple[str, str]:
-    """Return what stands in the brackets of the innermost loop around a line, and what it does in each iteration; without comments."""
-    return next(iter(_nest(text, line)), ("", ""))
-
-
 @lru_cache(maxsize=64)  # of one text it is asked for each remark
 def _nest(text: str, line: int) -> tuple[tuple[str, str], ...]:
-    """Return this of each loop around a line, the innermost first."""
+    """Return what stands in the brackets of each loop around a line, and what it does in each iteration, without comments."""
     masked, found = mask(text), list[tuple[str, str]]()
     last = 0
     for loop in reversed(find_loops(text)):
@@ -568,7 +601,7 @@ def extents(text: str) -> dict[int, int]:
 
 
 @lru_cache(maxsize=8)
-def dispatched(text: str) -> dict[tuple[int, int], list[Loop]]:
+def dispatched(text: str) -> dict[tuple[int, int], list[LoopOfText]]:
     """Return the innermost loops in each dispatch, by its first and its last line: of all of them a compiler knows the first alone."""
     loops = find_loops(text)
     inmost = [one for one in loops if not any(one.start < other.start < one.end for other in loops)]

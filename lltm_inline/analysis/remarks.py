@@ -15,8 +15,8 @@ from ..compiling.compiler import run_jobs
 from ..cpp.masks import mask
 from ..run.built import Built
 from ..source.signature import own_text
-from .reasons import HANDS, LOOP, Remark, defined, dispatched, extents
-from .why import Why
+from .reasons import HANDS, LOOP, defined, dispatched, extents
+from .why import Remark, Why
 
 _REMARK = re.compile(r"(.+?):(\d+):\d+: (optimized|missed|remark): +(.+?)(?: \[-Rpass.*\])?")
 #: clang++ has the place of a remark behind it, where it does not find it among the files that it has read.
@@ -43,43 +43,29 @@ _NO_REASON = f"{_WHY_OF_CLANG}instruction cannot be vectorized"
 _NO_GAIN = "the cost-model indicates that vectorization is not beneficial"
 
 #: What decides wherever g++ has found it out: of an index that it cannot follow, it says first that arrays may overlap.
-_DECISIVE: tuple[tuple[str, ...], ...] = (
-    (r"volatile",
-     "it reads or writes a `volatile` variable, one at a time and in order",
-     "Take `volatile` away, or work on a local copy: it is no help against other threads either."),
-    (r"involving gather/scatter",
-     Why.COMPUTED,
-     "Where an index is computed in `int` or `uint32_t`, which may wrap, take `int64_t`; copy pointers and sizes into locals before "
-     "the loop."),
+_DECISIVE: tuple[tuple[str, Why], ...] = (
+    (r"volatile", Why.VOLATILE),
+    (r"involving gather/scatter", Why.COMPUTED),
     (r"relevant stmt not supported: \S+ = \S+ [/%] ", Why.DIVISION),
-)  # fmt: skip
-#: Why a loop was not vectorised, in our words, and what helps, where it is not what the reason itself says.
-_REASONS: tuple[tuple[str, ...], ...] = (
-    (r"function calls or data references",
-     Why.UNCLEAR,
-     "Take the call out of it; copy pointers and sizes into locals before the loop."),
+)
+#: Where a compiler is sure of what it has asked itself, the words are others.
+_UNSAFE = r"unsafe dependent memory|reorder memory|possible dependence between"
+_SAY_SO = Why.MAY_NEED.help.replace("Where that is not so, say it", "Where no iteration does, say so")
+#: Why a loop was not vectorised.
+_REASONS: tuple[tuple[str, Why], ...] = (
+    (r"function calls or data references", Why.UNCLEAR),
     (r"call instruction cannot be vectorized", Why.CALLS),
     (r"identified as reduction|reduction used in loop|complicated access pattern", Why.CARRIED),
     (r"reorder floating-point|reduc op", Why.SUM),
-    (r"unsafe dependent memory|reorder memory|possible dependence between",
-     Why.MAY_NEED,
-     "Where no iteration does, say so: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
-    (r"dependence|alias",
-     Why.MAY_NEED,
-     "Where that is not so, say it: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
-    (r"bad data ref|data ref(?:erence)? analysis failed|identify array bounds|cannot be analyzed",
-     Why.UNCLEAR_PLACES,
-     "Copy pointers and sizes into locals before the loop, and step through memory one element at a time."),
+    (_UNSAFE, Why.MAY_NEED),
+    (r"dependence|alias", Why.MAY_NEED),
+    (r"bad data ref|data ref(?:erence)? analysis failed|identify array bounds|cannot be analyzed", Why.UNCLEAR_PLACES),
     (r"strided load", Why.FAR),
-    (r"consecutive inner loops|inner-loop|nested",
-     "it has other loops in it",
-     "It is these that are to be vectorised."),
+    (r"consecutive inner loops|inner-loop|nested", Why.NESTED),
     (r"control flow|multiple exits|switch|latch|not understood by vectorizer|early exit|bad loop form", Why.BRANCHES),
     (r"number of (?:loop )?iterations", Why.UNCOUNTED),
-    (r"not profitable|not beneficial|cost-model",
-     "the compiler reckons that it would gain nothing",
-     "Let each iteration use neighbours in memory, and more arithmetic for each number that is read."),
-)  # fmt: skip
+    (r"not profitable|not beneficial|cost-model", Why.NO_GAIN),
+)
 
 
 def remarks_of(built: Built, progress: Progress | bool | None = None) -> tuple[Remark, ...]:
@@ -110,10 +96,7 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
     ends = math.inf if mine == text else mine.count("\n")
     own = {one.name for one in defined(text)} - {"forward", "backward"}
     found = [one for one in dict.fromkeys(_remarks(printed, name, own)) if one.line <= ends]
-    widest: dict[int, int] = {}
-    for one in found:
-        if one.what == "vectorised":
-            widest[one.line] = max(widest.get(one.line, 0), _number(one))
+    widest = dict(sorted((one.line, _number(one)) for one in found if one.what == "vectorised"))
     lines = ["", *mask(text).split("\n")]
     ends_of, last_of_macro = extents(text), dict(sorted(dispatched(text)))
     some = {(one.line, one.how) for one in found if one.what == "inlined"} & {
@@ -186,8 +169,8 @@ def _not_vectorised(line: int, found_out: Sequence[str]) -> Remark:
     told = [row for row in _DECISIVE if any(re.search(row[0], said) for said in found_out)]
     told += [row for said in found_out for row in _REASONS if re.search(row[0], said)]
     if told:
-        _, how, *help = told[0]
-        return Remark(line, "not vectorised", how, help[0] if help else Why(how).help)
+        pattern, why = told[0]
+        return Remark(line, "not vectorised", why, _SAY_SO if pattern == _UNSAFE else why.help)
     last = found_out[-1] if found_out else "the compiler does not say why"
     return Remark(line, "not vectorised", last.removeprefix("loop ").removeprefix("not vectorized: ").rstrip("."))
 
@@ -214,14 +197,10 @@ _INLINED = re.compile(r"(?:Inlin(?:ed|ing) (.+?) (?:in)?to |'?(\S+?)'? inlined i
 _NOT_INLINED = re.compile(r"(?:not inlinable: .+? -> (.+), ([^,]+)|'?(\S+?)'? not inlined into .+? because (.+))")
 _WHY = (
     (r"recursive", "because it calls itself", "Write it as a loop."),
-    (
-        r"noinline|not inlinable",
-        "because it is declared `noinline`, or cannot be",
-        "Take `noinline` away, if it is there.",
-    ),
+    (r"noinline|not inlinable", "because it is declared `noinline`, or cannot be", "Take `noinline` away, if it is there."),
     (r"limit|costly|grow", "because it is long", "`C10_ALWAYS_INLINE` before it inlines it all the same."),
     (r"unlikely|cold", "because this call is rare", ""),
-)
+)  # fmt: skip
 
 
 def _own(said: str, own: set[str]) -> list[str]:

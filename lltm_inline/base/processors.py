@@ -1,4 +1,4 @@
-"""How many processors this process may use: fewer than the machine has, in a container or under taskset."""
+"""How many processors this process may use, fewer than the machine has in a container or under taskset; and who uses them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 _CGROUPS = Path("/sys/fs/cgroup")
 
@@ -36,3 +37,35 @@ def _numbers(*files: Path) -> list[int]:
     with suppress(OSError, ValueError):
         return [int(word) for file in files for word in file.read_text().split()]
     return []
+
+
+class Thread(NamedTuple):
+    """What a thread does (`R`, `T` and so on), and the seconds that it has run, and has waited for a core that others had, if known."""
+
+    state: str = ""
+    ran: float = 0.0
+    waited: float = 0.0
+
+
+def threads_of(pid: int | str) -> dict[str, Thread]:
+    """Look at the threads of a process by their numbers; of one that has ended there are none."""
+    found = {}
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError, IndexError, ValueError):  # it has just ended
+                state, ran = _stat(task)
+                counted = [one / 1e9 for one in _numbers(task / "schedstat")[:2]] or [ran, 0.0]
+                found[task.name] = Thread(state, *counted)
+    return found
+
+
+def seconds_of(pid: int | str) -> float | None:
+    """Return what all threads of a process have taken of the processors, those that have ended too; None where it has ended."""
+    with suppress(OSError, IndexError, ValueError):
+        return _stat(Path(f"/proc/{pid}"))[1]
+    return None
+
+
+def _stat(path: Path) -> tuple[str, float]:
+    fields = (path / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

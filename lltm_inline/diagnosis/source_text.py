@@ -1,7 +1,7 @@
 """Questions that can be answered from a C++ text without a compiler: where a bracket is open, where a name is declared.
 
-All of them look at the masked text, in which comments and the insides of strings are blank and every line and
-column is where it was.
+What is whole is for `cpp`. What is read here has to be read in broken texts, too: brackets, places at which they are open, and words
+that look like declarations, those of lambdas, loops and macros among them. Comments and the insides of strings are blank in it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..cpp.functions import squeezed
+from ..cpp.functions import all_functions, squeezed
 from ..cpp.masks import blank, closing, heads, opaque, taken, unquoted, without
 from ..cpp.masks import mask as code_mask
 
@@ -205,15 +205,8 @@ def function_around(text: str, line: int, column: int = 1) -> str:
         >>> function_around(text, 1, 12), function_around(text, 2), function_around(text, 3, 2)
         ('f', 'f', '')
     """
-    heads = heads_around(text, line, column)
-    if not heads:
-        code = mask(text)
-        here = offset_of(code, line, column)
-        body = code.find("{", here)
-        head = re.split(r"[;{}]", code[: max(body, 0)])[-1]
-        heads = [head] if len(head) > body - here else []
-    found = next((match for head in heads if (match := re.search(r"([A-Za-z_]\w*)\s*\(", head))), None)
-    return found[1] if found else ""
+    here = offset_of(text, line, column)
+    return next((one.name for one in all_functions(text) if one.start <= here < one.body[1]), "")
 
 
 def at_file_scope(text: str, line: int) -> bool:

@@ -20,25 +20,24 @@ import torch
 from torch import Tensor
 
 from ..autopsy.facts import signal_name
-from ..base.processors import processors
+from ..base.processors import Thread, processors, seconds_of, threads_of
 from ..base.stop import readable
 from ..compiling import cache
 from ..errors import InfraError, WorkerError
 from ..run import function
 from ..workers.channel import send
 from ..workers.fork_client import ForkClient
-from ..workers.outcome import FROM_OUTSIDE
-from ..workers.process import Output
+from ..workers.process import TICK, Forked
 from . import enclosure, inside, sandbox
 from .inside import ARENA, BOOK, DTYPES, HEADER, MAGIC, MISSING, NUMBER, RECORD, TENSOR, Laid
 
-_TICK, _PIPE_BYTES = 0.05, 1 << 16
+_PACKET = 1 << 16
 #: How many times its own limit a process may wait for a core beside it.
 _MOST_WAITED = 5
 #: More than the largest answer.
 _MOST_BYTES = 1 << 18
-#: How long a fork and its locks may take on a machine that is busy, and a process that is to stand still.
-_START_SECONDS, _STOP_SECONDS = 30.0, 10.0
+#: How long a process that is to stand still may take on a machine that is busy, and one that ends.
+_STOP_SECONDS, _LAST_SECONDS = 10.0, 1.0
 #: All that a server has of this process's environment.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "CCACHE_DISABLE", "PYTHONDONTWRITEBYTECODE", "OMP_WAIT_POLICY", "SYSTEMROOT")
 
@@ -141,40 +140,25 @@ class _Clock:
 
     def __init__(self, pid: int, seconds: float) -> None:
         self._pid, self.seconds, self._started = pid, seconds, time.monotonic()
-        #: For each thread how long it had waited when it was not back at once.
-        self.before: dict[str, float] | None = None
-        self._used = self._ticks()
+        #: Its threads when it was not back at once.
+        self.before: dict[str, Thread] | None = None
+        self._used = seconds_of(pid) or 0.0
 
     def left(self) -> float:
         """Return the seconds that are left; of a call that is back at once nobody asks how long it has waited."""
         passed = time.monotonic() - self._started
-        if self.before is None and passed > _TICK:
-            self.before = self._waited()
+        if self.before is None and passed > TICK:
+            self.before = threads_of(self._pid)
         if passed < self.seconds:
             return self.seconds - passed
-        if (self._ticks() - self._used) / os.sysconf("SC_CLK_TCK") > self.seconds * processors():
+        if (seconds_of(self._pid) or 0.0) - self._used > self.seconds * processors():
             return 0.0
-        before = self.before or {}
-        waited = max((now - before.get(thread, 0.0) for thread, now in self._waited().items()), default=0.0)
-        return self.seconds - passed + min(waited, _MOST_WAITED * self.seconds)
-
-    def _ticks(self) -> int:
-        """Return what all its threads have taken of the processors; nothing of a process that has ended."""
-        with suppress(OSError, IndexError, ValueError), open(f"/proc/{self._pid}/stat", "rb") as file:
-            return sum(map(int, file.read().rpartition(b")")[2].split()[11:13]))
-        return 0
-
-    def _waited(self) -> dict[str, float]:
-        """Return for each thread how long it has waited for a core; nothing where the system does not count it."""
-        found = {}
-        with suppress(OSError, IndexError, ValueError):
-            for thread in os.listdir(f"/proc/{self._pid}/task"):
-                with open(f"/proc/{self._pid}/task/{thread}/schedstat") as file:
-                    found[thread] = int(file.read().split()[1]) / 1e9
-        return found
+        before, now = self.before or {}, threads_of(self._pid)
+        waited = (one.waited - before.get(thread, Thread()).waited for thread, one in now.items())
+        return self.seconds - passed + min(max(waited, default=0.0), _MOST_WAITED * self.seconds)
 
 
-class Locked(AbstractContextManager["Locked"]):
+class Locked(Forked, AbstractContextManager["Locked"]):
     """One builder or runner.
 
     Args:
@@ -183,19 +167,18 @@ class Locked(AbstractContextManager["Locked"]):
     """
 
     def __init__(self, task: Any, output: int) -> None:
-        self._server, self._most = server(), output
+        self._most = output
         memory = os.memfd_create("lltm_inline lab", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(memory, ARENA + BOOK)
         # Nobody can make it shorter: what the judge reads is there.
         fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
         self.memory = mmap.mmap(memory, ARENA + BOOK)
         try:
-            self.pid, self._link, self._output, self._box, _ = self._server.fork(os.fdopen(memory, "rb", 0))
+            forks = server()
+            super().__init__(forks, forks.fork(os.fdopen(memory, "rb", 0)))
         except WorkerError as error:
             raise InfraError(f"no process can be forked for a submission: {error}") from error
         self._group = enclosure.Group(self.pid, task.memory, sandbox.THREADS)
-        os.set_blocking(self._output, False)
-        self.printed, self._speaks, self._closed = Output(), True, False
         self._data, self._sight = bytearray(), -1
         self._memory: int = task.memory
         self._held: int | None = None
@@ -227,13 +210,11 @@ class Locked(AbstractContextManager["Locked"]):
         self._wait(_Clock(self.pid, seconds))
 
     def _wait(self, clock: _Clock) -> None:
-        files = [self._link.fileno(), self._server.fileno()]
-        while files[0] not in readable(
-            [*files, self._output if self._speaks else -1], min(self._hold_to(clock), _TICK)
-        ):
+        link = self.link.fileno()
+        while link not in self.news(min(self._hold_to(clock), TICK)):
             self._drain()
             # What it has sent before is read.
-            if self._server.ending_of(self.pid) is not None and not readable(files[:1], 0):
+            if self.server.ending_of(self.pid) is not None and not readable([link], 0):
                 self._fail()
 
     def _hold_to(self, clock: _Clock) -> float:
@@ -258,7 +239,7 @@ class Locked(AbstractContextManager["Locked"]):
         Raises:
             Gone: something has.
         """
-        if readable([self._link.fileno()], 0):
+        if readable([self.link.fileno()], 0):
             self._feed()
             self._end("answers twice, or without being asked")
 
@@ -266,7 +247,7 @@ class Locked(AbstractContextManager["Locked"]):
         """Take in what has come; where nothing will come any more, it has ended."""
         data, files = b"", list[int]()
         with suppress(ConnectionError):
-            data, files, _, _ = socket.recv_fds(self._link, _PIPE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
+            data, files, _, _ = socket.recv_fds(self.link, _PACKET, 1, socket.MSG_CMSG_CLOEXEC)
         for file in files:  # a runner sends one, with its first word
             if self._sight < 0:
                 self._sight = file
@@ -279,12 +260,9 @@ class Locked(AbstractContextManager["Locked"]):
             self._end("sends what is no answer")
 
     def _drain(self) -> None:
-        with suppress(BlockingIOError):
-            while data := os.read(self._output, _PIPE_BYTES):
-                self.printed.add(data)
-                if self.printed.count > self._most:
-                    self._end(f"prints more than {self._most / 2**20:.3g} MiB")
-            self._speaks = False  # it has closed what it prints to, which would be readable for ever
+        self.drain(self._most)
+        if self.printed.count > self._most:
+            self._end(f"prints more than {self._most / 2**20:.3g} MiB")
 
     def _parsed(self, number: int) -> Answer | None:
         """Take one whole answer out of what has come; None while it is not there. Every byte may be a lie."""
@@ -413,7 +391,7 @@ class Locked(AbstractContextManager["Locked"]):
     def ask(self, ask: Any) -> None:
         """Send its task, a request, or a word to go on."""
         try:
-            send(self._link, ask)
+            send(self.link, ask)
         except OSError:
             self._fail()
 
@@ -437,15 +415,8 @@ class Locked(AbstractContextManager["Locked"]):
 
     def _state(self) -> str:
         """Return `T` where every thread stands still, else the state of one that does not; nothing where it has ended."""
-        try:
-            threads = os.listdir(f"/proc/{self.pid}/task")
-            states = set()
-            for thread in threads:
-                with open(f"/proc/{self.pid}/task/{thread}/stat", "rb") as file:
-                    states.add(file.read().rpartition(b")")[2].split()[0].decode())
-        except (OSError, IndexError):
-            return ""
-        return next((state for state in states if state not in ("T", "t")), "T")
+        states = {one.state for one in threads_of(self.pid).values()}
+        return next((state for state in states if state not in ("T", "t")), "T" * bool(states))
 
     def held(self) -> int:
         """Return the bytes that it holds of its own."""
@@ -458,20 +429,20 @@ class Locked(AbstractContextManager["Locked"]):
 
     def _fail(self) -> NoReturn:
         """Say how it ended by itself."""
-        deadline = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + _LAST_SECONDS
         with suppress(ProcessLookupError, PermissionError):
             os.kill(self.pid, signal.SIGCONT)
-        while (ending := self._server.ending_of(self.pid)) is None:
-            if not self._server.alive:
+        while (ending := self.server.ending_of(self.pid)) is None:
+            if not self.server.alive:
                 raise InfraError("the process that runs submissions has ended")
-            readable([self._server.fileno()], _TICK)
-            if time.monotonic() > deadline - _START_SECONDS + 1.0:  # it has closed its side, and lives
+            readable([self.server.fileno()], TICK)
+            if time.monotonic() > deadline:  # it has closed its side, and lives
                 self._end(self._too_much() if self._group.overran else "closes the way to the judge")
         self._drain()
         if self._group.overran:
             self._end(self._too_much())
-        self.close()
-        if ending.kind == "signal" and ending.code in FROM_OUTSIDE:
+        self.kill()
+        if ending.from_outside:
             raise InfraError(f"a process that ran a submission was ended from outside ({signal_name(ending.code)})")
         if ending.kind == "signal" and ending.code == signal.SIGSYS:
             raise Gone("asks the system for what is closed to it: a process, the network, its limits (SIGSYS)")
@@ -485,23 +456,15 @@ class Locked(AbstractContextManager["Locked"]):
         return f"takes more than {self._memory / 2**20:,.0f} MiB of memory"
 
     def _end(self, reason: str) -> NoReturn:
-        self.close()
+        self.kill()
         raise Gone(reason)
 
     def close(self) -> None:
-        """End it with all that it has started."""
-        if self._closed:
-            return
-        self._closed = True
-        if self._server.ending_of(self.pid) is None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
-        self._group.close()
-        self._link.close()
-        os.close(self._output)
-        if self._sight >= 0:
-            os.close(self._sight)
-        self._box.close()
+        if self.output_file >= 0:
+            self._group.close()
+            if self._sight >= 0:
+                os.close(self._sight)
+        super().close()
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self.kill()

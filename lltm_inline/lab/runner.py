@@ -137,7 +137,7 @@ class Runner(AbstractContextManager["Runner"]):
     def close(self) -> None:
         """End it."""
         if self.process is not None:
-            self.process.close()
+            self.process.kill()
             self.process, self._kept = None, None
 
     def call(

@@ -30,6 +30,11 @@ class Ending:
     code: int = 0
     seconds: float = 0.0
 
+    @property
+    def from_outside(self) -> bool:
+        """Whether a signal has ended it that no kernel causes."""
+        return self.kind == "signal" and self.code in FROM_OUTSIDE
+
 
 class Died(Exception):
     """The worker ended before it could answer.
@@ -58,7 +63,7 @@ class Died(Exception):
         self.ending, self.state, self.evidence, self.output = ending, state, evidence, output
         self.busy, self.earlier = busy, earlier
         #: Whether it was ended by somebody else, and not by what it did.
-        self.from_outside = ending.kind == "signal" and ending.code in FROM_OUTSIDE and evidence is None
+        self.from_outside = ending.from_outside and evidence is None
         self.seconds = max(0.0, time.monotonic() - state.started) if state.started else 0.0
 
     @property

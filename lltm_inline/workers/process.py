@@ -8,9 +8,9 @@ import time
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
+from ..base.processors import seconds_of, threads_of
 from ..base.progress import Event, Listener
 from ..base.stop import readable
 from ..base.trace import WORKER_NOTE, shorten
@@ -22,7 +22,8 @@ from .outcome import Died, Ending, Result
 from .steps import ProcessesLeft
 from .worker import Answer
 
-_TICK = 0.05
+#: How long it is waited for at once.
+TICK = 0.05
 _GRACE = 0.2
 _WHERE_SECONDS, _DRAIN_SECONDS = 0.15, 0.001
 _PIPE_BYTES = 1 << 20
@@ -30,23 +31,64 @@ _PIPE_BYTES = 1 << 20
 _HEAD, _TAIL = 32 << 10, 32 << 10
 
 
-class Process:
-    """One worker, seen from here.
+class Forked:
+    """A process that a fork server has started, seen from here: its line, what it prints, and its end.
 
     Attributes:
-        warm: whether it was forked with all that any check needs.
-        output_file: file descriptor of what it prints; -1 when this is closed.
-        served: the kernels that have run in it, and those that run now; earlier: those before.
+        link, box, warm: as of its `Fork`; output_file: its output, -1 when this is closed.
+        printed: what it has printed; speaks: whether it may print more.
     """
 
     def __init__(self, server: ForkClient, fork: Fork) -> None:
         self.server = server
-        self.pid, self._link, self.output_file, self.box, self.warm = fork
+        self.pid, self.link, self.output_file, self.box, self.warm = fork
+        self.printed, self.speaks = Output(), True
+        os.set_blocking(self.output_file, False)
+
+    def drain(self, most: int) -> None:
+        """Take in what was printed; one that prints more than that, without end, would keep us here."""
+        with suppress(BlockingIOError):
+            while data := os.read(self.output_file, _PIPE_BYTES):
+                self.printed.add(data)
+                if self.printed.count > most:
+                    return
+            self.speaks = False  # it has closed what it prints to, which would be readable for ever
+
+    def news(self, seconds: float, *, listening: bool = True) -> set[int]:
+        """Wait until it says or prints something, or its server does; return what can be read."""
+        files = self.link.fileno() if listening else -1, self.server.fileno(), self.output_file if self.speaks else -1
+        return readable(files, seconds)
+
+    def kill(self) -> None:
+        """End it with everything that it has started."""
+        # One that has ended may have left its number to somebody else.
+        if self.output_file >= 0 and self.server.ending_of(self.pid) is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+        self.close()
+
+    def close(self) -> None:
+        """Close all that leads to it."""
+        if self.output_file >= 0:
+            self.link.close()
+            os.close(self.output_file)
+            self.output_file = -1
+            self.box.close()
+
+
+class Process(Forked):
+    """One worker.
+
+    Attributes:
+        served: the kernels that have run in it, and those that run now; earlier: those before.
+    """
+
+    def __init__(self, server: ForkClient, fork: Fork) -> None:
+        super().__init__(server, fork)
         self.served: frozenset[str] = frozenset()
         self.earlier: frozenset[str] = frozenset()
         self._spent = False
-        self._reader = Reader(self._link, trusted=False)
-        os.set_blocking(self.output_file, False)
+        self._reader = Reader(self.link, trusted=False)
 
     def run(
         self,
@@ -67,7 +109,7 @@ class Process:
         watchdog = Watchdog(self, limits)
         try:
             with suppress(ConnectionError):  # it died while idle, or is just dying: the wait finds out how
-                send(self._link, message, tensors)
+                send(self.link, message, tensors)
             answer, results = self._wait(watchdog, on_event)
         except KeyboardInterrupt as interrupt:
             raise self._interrupted(watchdog, on_event) from interrupt
@@ -82,8 +124,7 @@ class Process:
             if answer.no_memory:
                 raise watchdog.died(Ending("memory", limits.memory))
             raise self._as_raised(answer, watchdog)
-        self._spent |= watchdog.output_ended
-        return Result(tuple(results) if answer.tensors else answer.value, watchdog.output.text)
+        return Result(tuple(results) if answer.tensors else answer.value, self.printed.text)
 
     def _count_descendants(self) -> int:
         import psutil
@@ -96,7 +137,7 @@ class Process:
     def _as_raised(self, answer: Answer, watchdog: Watchdog) -> BaseException:
         assert answer.raised is not None
         # A fault on a GPU breaks the context for the life of the process.
-        self._spent |= watchdog.output_ended or "CUDA error" in answer.raised.text
+        self._spent |= "CUDA error" in answer.raised.text
         error = unwrap(answer.raised)
         if isinstance(error, SystemExit):  # of a kernel in Python: it must not end this process
             status = error.args[0] if error.args else 0
@@ -107,17 +148,16 @@ class Process:
             error.add_note(answer.context)
         error.add_note(f"{WORKER_NOTE}{answer.raised.traceback.rstrip()}")
         shorten(error)
-        error.output = watchdog.output.text  # type: ignore[attr-defined]
+        error.output = self.printed.text  # type: ignore[attr-defined]
         return error
 
     def _wait(self, watchdog: Watchdog, on_event: Listener) -> tuple[Answer, list[Any]]:
         """Wait for the answer; drain what is printed; look at the limits."""
         listening = True
         while True:
-            speaking = -1 if watchdog.output_ended else self.output_file
-            ready = readable([speaking, self.server.fileno(), self._link.fileno() if listening else -1], _TICK)
+            ready = self.news(TICK, listening=listening)
             watchdog.drain()
-            if self._link.fileno() in ready:
+            if self.link.fileno() in ready:
                 listening = self._feed()
             while (message := self._message(watchdog)) is not None:
                 answer, tensors = message
@@ -146,7 +186,7 @@ class Process:
 
     def _feed_rest(self) -> bool:
         """Read what a dead worker has sent; True when a message is complete. A process that it left may hold the line."""
-        while readable([self._link.fileno()], 0) and self._feed():
+        while readable([self.link.fileno()], 0) and self._feed():
             pass
         return self._reader.complete
 
@@ -180,26 +220,15 @@ class Process:
         shorten(interrupt)
         return interrupt
 
-    def kill(self) -> None:
-        """End it with everything that it has started."""
-        if self.server.ending_of(self.pid) is None:  # else its number may be somebody else's by now
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
-        self.close()
-
     def close(self) -> None:
-        if self.output_file >= 0:
-            self._link.close()
-            os.close(self.output_file)
-            self.output_file = -1
-            self._reader.close()
-            self.box.close()
+        super().close()
+        self._reader.close()
 
     @property
     def usable(self) -> bool:
         """Whether it waits for requests, and has been forked with all that it needs."""
         alive = self.output_file >= 0 and self.server.alive and self.server.ending_of(self.pid) is None
-        return alive and not self._spent and (self.warm or not self.server.warm)
+        return alive and self.speaks and not self._spent and (self.warm or not self.server.warm)
 
 
 class Watchdog:
@@ -212,23 +241,12 @@ class Watchdog:
         self._begun = time.monotonic()
         self._shared, self._beats = _shared_bytes(process.pid), 0
         self._last = State()
-        self.output, self.output_ended = Output(), False
         self.drain()
-        self.output = Output()  # what threads of an earlier kernel have printed since is not this one's
+        process.printed = Output()  # what threads of an earlier kernel have printed since is not this one's
 
     def drain(self) -> None:
         """Take in what was printed."""
-        while True:
-            try:
-                data = os.read(self._process.output_file, _PIPE_BYTES)
-            except BlockingIOError:
-                return
-            if not data:  # it has closed what it prints to
-                self.output_ended = True
-                return
-            self.output.add(data)
-            if self.output.count > self._limits.output:
-                return  # a kernel that prints without end would keep us here
+        self._process.drain(self._limits.output)
 
     def look(self) -> None:
         """Compare with the limits.
@@ -239,7 +257,7 @@ class Watchdog:
         now = time.monotonic()
         if now > self.deadline:
             raise self._ended(Ending("timeout"))
-        if self.output.count > self._limits.output:
+        if self._process.printed.count > self._limits.output:
             raise self._ended(Ending("output", self._limits.output), where=True)
         state = self._state()
         shared = _shared_bytes(self._process.pid)
@@ -289,7 +307,7 @@ class Watchdog:
         return self._died(ending, box.read(), box.evidence(), None)
 
     def _died(self, ending: Ending, state: State, evidence: Evidence | None, busy: float | None) -> Died:
-        return Died(ending, state, evidence, self.output.text, busy=busy, earlier=self._process.earlier)
+        return Died(ending, state, evidence, self._process.printed.text, busy=busy, earlier=self._process.earlier)
 
 
 class Output:
@@ -334,12 +352,4 @@ def _shared_bytes(pid: int) -> int:
 
 def _busy_seconds(pid: int) -> float | None:
     """Return how long the threads of a process have run, or waited for a processor that others had; None when it has ended."""
-    with suppress(OSError, ValueError):  # a kernel without these numbers, or it has just ended
-        threads = [Path(entry, "schedstat").read_text().split() for entry in os.scandir(f"/proc/{pid}/task")]
-        return sum(int(ran) + int(waited) for ran, waited, _ in threads) / 1e9
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    except (OSError, IndexError):
-        return None
+    return sum(one.ran + one.waited for one in threads_of(pid).values()) or seconds_of(pid)

@@ -60,8 +60,8 @@ def test_no_process_of_yours_has_a_number_there(own_server: None, tmp_path: Path
         assert psutil.Process(process.pid).status() == psutil.STATUS_STOPPED
         process.go_on()
     assert gone(process.pid)
-    server = psutil.Process(process._server.pid)
-    assert server.ppid() != os.getpid() and psutil.Process(process._server._process.pid).ppid() == os.getpid()
+    server = psutil.Process(process.server.pid)
+    assert server.ppid() != os.getpid() and psutil.Process(process.server._process.pid).ppid() == os.getpid()
 
 
 @needs("bwrap", "the right to use bubblewrap")
@@ -69,7 +69,7 @@ def test_a_server_that_is_killed_takes_all_along(own_server: None) -> None:
     """Nothing stays behind it, and the next one serves."""
     with Locked(Pids(), 1 << 20) as process:
         process.receive(0, 30)
-        os.kill(process._server.pid, signal.SIGKILL)
+        os.kill(process.server.pid, signal.SIGKILL)
         with pytest.raises(InfraError, match="the process that runs submissions has ended"):
             process.receive(1, 60)
         assert gone(process.pid)

@@ -23,7 +23,7 @@ _PLACE = torch.tensor([1.5, -2.0, 7.0, 0.0], dtype=torch.float64)
 def _locked() -> Any:
     """Make the judge's side of a runner that was forked by nobody, and needs no end: it reads what this process has."""
     locked = object.__new__(Locked)
-    locked._closed, locked._data = True, bytearray()
+    locked.output_file, locked._data = -1, bytearray()
     locked._sight, locked._held = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC), 0
     return locked
 

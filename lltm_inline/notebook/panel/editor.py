@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...analysis.reasons import Remark
+from ...analysis.why import Remark
 from ...autopsy.crash import Crash
 from ...base.device import DEVICES
 from ...diagnosis.diagnostics import Diagnostic

@@ -15,8 +15,8 @@ from ..source import coloured, instructions
 if TYPE_CHECKING:
     from ...analysis.assembly import Assembly, Routine
     from ...analysis.loops import Instruction, Loop
-    from ...analysis.reasons import Remark
     from ...analysis.roofline import Roofline
+    from ...analysis.why import Remark
 
 #: Of a bar, in pixels: in a page, and in a pane beside the text.
 _WIDE, _NARROW = 150, 60
