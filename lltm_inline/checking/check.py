@@ -136,12 +136,12 @@ def watching(setting: Setting) -> Setting:
 
 
 def require_right(
-    kernels: Sequence[Kernel], setting: Setting, show: Show, *, done: str = "timed", forward: bool = False
+    built: Sequence[Built], setting: Setting, show: Show, *, done: str = "timed", forward: bool = False
 ) -> list[str]:
     """Run the full check on every kernel but the reference itself.
 
     Args:
-        kernels: to be checked.
+        built: the kernels to be checked.
         setting: how.
         show: told of each.
         done: what a wrong kernel is not.
@@ -155,16 +155,16 @@ def require_right(
     """
     setting = replace(setting, progress=show)
     lacking = []
-    for kernel in kernels:
-        if kernel.python is not registry.op_of(kernel).reference:
-            report = _check(kernel, None, setting, gradients_only=False)
+    for one in built:
+        if one.kernel.python is not one.op.reference:
+            report = _check(one.kernel, None, setting, gradients_only=False)
             if report.crash is not None:
                 raise report.crash.error()
             if report.forward_only and forward:
-                lacking.append(kernel.label)
+                lacking.append(one.kernel.label)
             elif not report.ok:
                 raise CheckError(f"{report.headline}\nIt was not {done}. The whole report: e.report", report=report)
-        show(f"checked {kernel.label}", 1)
+        show(f"checked {one.kernel.label}", 1)
     return lacking
 
 
@@ -254,7 +254,7 @@ class _Unfinished:
 
     def _way_out(self, setting: Setting) -> str:
         """Say what else may be meant where a snippet takes sizes for one that its reference takes for two, and crashes of it."""
-        if setting.here or DEVICES[setting.device].needs_gpu or not twins_of(registry.op_of(self.built.kernel)):
+        if setting.here or DEVICES[setting.device].needs_gpu or not twins_of(self.built.op):
             return ""
         try:
             return str(run(Together((self.built,)), setting, fresh=True).value)

@@ -107,7 +107,7 @@ def sweep(
             try:
                 if check:
                     forward = plan.directions == ("forward",)
-                    require_right([one.kernel], setting, lambda text, more=0: None, forward=forward)
+                    require_right([one], setting, lambda text, more=0: None, forward=forward)
                 run_or_raise(Comparison((one,), plan), setting)
             except (CheckError, CrashError) as error:
                 if one.kernel.label == base.label:
