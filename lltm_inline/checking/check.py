@@ -110,14 +110,9 @@ def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting,
     setting = watching(setting)
     with noting([kernel]):
         report = _report(kernel, chosen, setting, gradients_only=gradients_only)
-    if report.crash is not None:
-        registry.note(kernel, "crashed", report.headline)
-    elif report.forward_only:
-        registry.note(kernel, "built", report.headline)
-    elif not report.ok:
-        registry.note(kernel, "wrong", report.headline)
-    elif not gradients_only:  # which would be only a part of what makes a kernel right
-        registry.note(kernel, "right")
+    became = "crashed" if report.crash else "wrong" if report.wrong else "built" if report.forward_only else "right"
+    if not (report.ok and gradients_only):  # which would be only a part of what makes a kernel right
+        registry.note(kernel, became, "" if report.ok else report.headline)
     return report
 
 

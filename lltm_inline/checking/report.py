@@ -163,14 +163,19 @@ class Report(Shown):
 
     @property
     def forward_only(self) -> bool:
-        """True when nothing is wrong but that there are no gradients, for the text has no backward: neither right nor wrong."""
+        """True when nothing is wrong but that there are no gradients, for the text has no backward: neither `ok` nor `wrong`."""
         found = self.findings
         return self.crash is None and bool(found) and all(finding.hints == (NO_BACKWARD,) for finding in found)
 
     @property
+    def wrong(self) -> bool:
+        """True unless it is `ok` or right in forward: stops a cell and a panel, and fails a command; what needs gradients asks for `ok`."""
+        return not (self.ok or self.forward_only)
+
+    @property
     def verdict(self) -> str:
         """One of `VERDICTS`."""
-        return VERDICTS[0 if self.ok else 1 if self.forward_only else 2]
+        return VERDICTS[2 if self.wrong else 1 if self.forward_only else 0]
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -208,7 +213,7 @@ class Report(Shown):
             lines += [f"  {'':<10} note: {note}" for note in section.notes]
         told = self._all_told()
         lines += ["", *told] if told else []
-        if self.matrix and self.verdict == "WRONG":
+        if self.matrix and self.wrong:
             lines += ["", *_table(self.faults), *textwrap.wrap(self.legend, _TERMINAL)]
         printed = [f"  {line}" for line in self.printed.split("\n")] if self.printed else []
         return "\n".join([*lines, *(["", "printed:", *printed] if printed else [])])

@@ -278,7 +278,7 @@ def show_all(order: Order, screen: Terminal | Notebook, outcome: Callable[[Build
         with screen:
             for found in carry_out(order):
                 screen.show(outcome(found) if isinstance(found, Build) else found)
-                if isinstance(found, Report) and found.verdict == "WRONG":
+                if isinstance(found, Report) and found.wrong:
                     raise found.crash.error() if found.crash else CheckError(found.headline, report=found)
     except BuildError as error:
         screen.show(error)

@@ -65,6 +65,7 @@ def carry_out(order: Order) -> Iterator[Began | Build | Report | Timings | Count
         InputError: arguments of `benchmark` that make no sense.
     """
     kernel, setting = order.kernel, order.setting
+    alone: dict[str, Any] = {}
     how: dict[str, Any] = {"device": setting.device, "compiler": setting.compiler}
     if kernel.python is None:
         yield Began("build", f"build of {kernel.label}")
@@ -73,10 +74,11 @@ def carry_out(order: Order) -> Iterator[Began | Build | Report | Timings | Count
         yield Began("check", f"check of {kernel.label}")
         report = check(kernel, progress=setting.progress, **how)
         yield report
-        if not (report.ok or report.forward_only):
+        if report.wrong:
             return
+        alone = {"directions": ["forward"]} if report.forward_only else {}  # as `benchmark` times what it checks itself
     if order.benchmark is not None:
-        arguments = order.benchmark()
+        arguments = {**order.benchmark(), **alone}
         yield Began("benchmark", f"benchmark of {kernel.label}")
         yield benchmark(**arguments, progress=_counted(setting.progress), **how)
     if order.counts is not None:

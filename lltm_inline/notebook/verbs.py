@@ -274,7 +274,7 @@ def _check(given: Namespace) -> Iterator[Any]:
         rows = []
         for row in check_many(list(registry.values()), given.device):
             rows.append(row)
-            if not row.ok:
+            if row.details:
                 yield row.details
         yield Checks(tuple(rows))
         return

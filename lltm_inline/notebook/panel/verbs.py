@@ -295,7 +295,7 @@ class _Work:
             self._crashed(self.kernel, found.crash, found)
         else:
             self._wrong(self.kernel, found.headline, found)
-        if isinstance(found, Report) and found.verdict == "WRONG" and self.verb == "benchmark":
+        if isinstance(found, Report) and found.wrong and self.verb == "benchmark":
             session.log(f"{self.kernel.label} was not timed: it is wrong", "bad")
         session.revisions()
 
@@ -323,7 +323,7 @@ class _Work:
         self.session.right.discard((kernel, self.device))
         if report is not None:
             self.session.outcome(kernel, report=in_html(report))
-        self.session.log(text, "bad")
+        self.session.log(text, "bad" if report is None or report.wrong else "info")
 
     def _crashed(self, kernel: Kernel, crash: Crash, report: Report | None = None) -> None:
         self.session.right.discard((kernel, self.device))
