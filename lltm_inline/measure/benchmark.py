@@ -34,7 +34,7 @@ from ..run.function import Function
 from ..run.library import load_all
 from ..run.setting import Options, Setting, choose_baseline, choose_kernels, choose_sizes, require_timing, takes
 from ..tables.partial import SECONDS_BETWEEN, Pace, Partial, Running, Watch, watch_of
-from ..tables.timings import DIRECTIONS, Row, Timings
+from ..tables.timings import DIRECTIONS, KEPT_SECONDS, Row, Timings
 from . import machine, sample
 from .audit import Auditor
 from .inputs import SEED, Ring
@@ -61,7 +61,7 @@ def benchmark(
     baseline: Kernel | str | None = None,
     directions: Sequence[str] = DIRECTIONS,
     dtype: torch.dtype = torch.float32,
-    seconds: float = 1.0,
+    seconds: float = KEPT_SECONDS,
     rounds: int = 400,
     check: bool = True,
     watch: Watch | None = None,

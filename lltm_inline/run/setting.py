@@ -14,7 +14,7 @@ import psutil
 from ..base.arguments import LARGEST, boolean, did_you_mean, number, real_dtype, refusal, require_choices, shown
 from ..errors import InputError
 from ..model.registry import Kernel, Op, registry, resolve
-from ..tables.timings import DIRECTIONS
+from ..tables.timings import DIRECTIONS, KEPT_SECONDS
 from ..workers import steps
 from ..workers.limits import Limits, require_limits
 
@@ -231,7 +231,7 @@ def choose_kernels(
 
 
 def require_timing(
-    *, dtype: Any, check: Any, seconds: Any = 1.0, rounds: Any = 1, directions: Any = DIRECTIONS
+    *, dtype: Any, check: Any, seconds: Any = KEPT_SECONDS, rounds: Any = 1, directions: Any = DIRECTIONS
 ) -> None:
     """Look at what is `benchmark`'s and `memory`'s own.
 

@@ -27,6 +27,7 @@ from ...run.setting import choose_sizes
 from ...source.choose import usual_device
 from ...source.signature import skeleton
 from ...source.template import devices_of
+from ...tables.timings import GLANCE_SECONDS
 from ..completion import words_of
 from ..options import parse_how
 from ..verbs import cell_of, cell_of_op
@@ -47,7 +48,7 @@ class PanelSetting:
 
     sizes: Sequence[Any] | None = None
     compiler: str | None = None
-    seconds: float = 0.5
+    seconds: float = GLANCE_SECONDS
 
 
 #: Options of what stands in the pane with the machine code; asking for one of the others opens it.
