@@ -39,7 +39,6 @@ from ...tables.counts import Counts
 from ...tables.partial import Pace, Partial
 from ...tables.timings import Timings
 from ...workers.client import worker
-from ..bars import picture
 from ..pipeline import Began, Order, carry_out
 from ..plot import plot
 from .board import card_of, in_html
@@ -253,7 +252,7 @@ class _Work:
     def watch(self, partial: Partial) -> None:
         """Show a benchmark that is under way."""
         self._watched = True
-        self.session.tell(plot=picture(partial, width=self.session.width), verdict=_sentences(partial))
+        self.session.tell(plot=in_html(partial), verdict=_sentences(partial))
         if partial.running is not None:
             self.progress(f"{partial.running.where}: {partial.running.text}", round(100 * partial.running.share), 100)
 
@@ -333,8 +332,7 @@ class _Work:
 
     def _timed(self, timings: Timings | None) -> None:
         if timings is not None and timings.rows:
-            plot = picture(timings, width=self.session.width)
-            self.session.tell(plot=plot, verdict=_sentences(timings), timings=in_html(timings))
+            self.session.tell(plot=in_html(timings), verdict=_sentences(timings), timings="")
 
     def _named(self, text: str) -> Kernel:
         """Find the kernel of which a message speaks; the one in the editor where it names none."""
