@@ -14,7 +14,7 @@ from ..autopsy.crash import Crash
 from ..autopsy.facts import signal_name
 from ..base.device import DEVICES
 from ..base.progress import Event, Show, showing
-from ..errors import CheckError, DefinitionError, InputError
+from ..errors import DefinitionError, InputError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, mark_tried, require_device
@@ -153,12 +153,10 @@ def require_right(
     for one in built:
         if one.kernel.python is not one.op.reference:
             report = _check(one.kernel, None, setting, gradients_only=False)
-            if report.crash is not None:
-                raise report.crash.error()
             if report.forward_only and forward:
                 lacking.append(one.kernel.label)
             elif not report.ok:
-                raise CheckError(f"{report.headline}\nIt was not {done}. The whole report: e.report", report=report)
+                raise report.error(f"\nIt was not {done}. The whole report: e.report")
         show(f"checked {one.kernel.label}", 1)
     return lacking
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..autopsy.crash import Crash, tail
 from ..base.above import Shown
 from ..base.arguments import plural, shown
-from ..errors import UnknownPartError
+from ..errors import CheckError, CrashError, UnknownPartError
 
 #: What a cell of `Report.matrix` says when a quantity was right; an empty cell was not looked at. And when it was right for tensors
 #: that the text never saw as they lay: they were made contiguous before it.
@@ -171,6 +171,10 @@ class Report(Shown):
     def wrong(self) -> bool:
         """True unless it is `ok` or right in forward: stops a cell and a panel, and fails a command; what needs gradients asks for `ok`."""
         return not (self.ok or self.forward_only)
+
+    def error(self, more: str = "") -> CheckError | CrashError:
+        """Make the exception to raise for a kernel that may not go on; of one that is merely wrong, it says more."""
+        return self.crash.error(report=self) if self.crash else CheckError(f"{self.headline}{more}", report=self)
 
     @property
     def verdict(self) -> str:

@@ -13,11 +13,10 @@ from typing import Any
 from ..base.arguments import nearest, shown
 from ..base.device import DEVICES
 from ..base.verbs import suggestion
-from ..checking.report import Report
 from ..compiling.compiler import Build
 from ..cpp.masks import headers, mask
 from ..diagnosis.source_text import python_line
-from ..errors import BuildError, CheckError, InputError, TemplateError, UnknownKernelError
+from ..errors import BuildError, InputError, TemplateError, UnknownKernelError
 from ..measure.counts import can_count
 from ..model.kernel import Kernel
 from ..model.outcomes import is_about
@@ -278,8 +277,6 @@ def show_all(order: Order, screen: Terminal | Notebook, outcome: Callable[[Build
         with screen:
             for found in carry_out(order):
                 screen.show(outcome(found) if isinstance(found, Build) else found)
-                if isinstance(found, Report) and found.wrong:
-                    raise found.crash.error() if found.crash else CheckError(found.headline, report=found)
     except BuildError as error:
         screen.show(error)
         raise

@@ -56,11 +56,11 @@ class Began:
 
 
 def carry_out(order: Order) -> Iterator[Began | Build | Report | Timings | Counts]:
-    """Do what an order says, and yield each part as it begins, and what came of it; a kernel that is wrong is neither timed nor counted.
+    """Do what an order says, and yield each part as it begins, and what came of it; a kernel that is wrong goes no further.
 
     Raises:
         BuildError, TemplateError: it does not compile.
-        CheckError, CrashError: it is wrong, or crashes, only when it is timed.
+        CheckError, CrashError: it is wrong, or crashes; the Report was yielded, unless that was seen only when it was timed.
         ToolchainError: it cannot be run on this machine.
         InputError: arguments of `benchmark` that make no sense.
     """
@@ -75,7 +75,7 @@ def carry_out(order: Order) -> Iterator[Began | Build | Report | Timings | Count
         report = check(kernel, progress=setting.progress, **how)
         yield report
         if report.wrong:
-            return
+            raise report.error()
         alone = {"directions": ["forward"]} if report.forward_only else {}  # as `benchmark` times what it checks itself
     if order.benchmark is not None:
         arguments = {**order.benchmark(), **alone}
