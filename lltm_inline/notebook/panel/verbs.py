@@ -310,11 +310,10 @@ class _Work:
 
     def _fell(self, error: CheckError | CrashError) -> None:
         """Show a kernel that is wrong or crashes, in its check or while it was timed."""
-        session, kernel, crash = self.session, self._named(str(error)), None
+        session, kernel, crash = self.session, self._named(str(error)), getattr(error, "crash", None)
         session.right.discard((kernel, self.device))
         if isinstance(error, CrashError):
             self._timed(Timings(error.timings, self.baseline.label) if error.timings else None)
-            crash = error.crash
             session.outcome(kernel, marks=mark_of_crash(kernel, self.device, crash))
         if shown := error.report or crash:
             session.outcome(kernel, report=in_html(shown))

@@ -50,9 +50,10 @@ def timings(shown: Timings) -> Html:
 
 def _reach(shown: Timings) -> float:
     """Return the end of the axis of speed-ups: beyond all estimates, and beyond intervals unless they are very wide."""
-    rows = [row for row in shown.rows if row.speedup_low and row.speedup_high]
     ends = [
-        (row.speedup, max(row.speedup_low, row.speedup / 3), min(row.speedup_high, row.speedup * 3)) for row in rows
+        (row.speedup, max(row.speedup_low, row.speedup / 3), min(row.speedup_high, row.speedup * 3))
+        for row in shown.rows
+        if row.speedup_low and row.speedup_high
     ]
     most = max((max(ratio, 1 / ratio) for each in ends for ratio in each), default=1.0)
     return next((end for end in _ENDS if end >= most * 0.999), _ENDS[-1])
