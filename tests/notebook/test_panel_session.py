@@ -565,7 +565,7 @@ def test_a_wrong_kernel_that_ships_is_left_out(tiny: Callable[..., li.Kernel]) -
     one = panel(li.registry.register(tiny(text=WRONG, variant="wrong")))
     do(one, "benchmark", texts={"cpp": STABLE})
     assert any(line.startswith("tiny/wrong is left out of the benchmark: ") for line in logged(one))
-    assert logged(one)[-1].startswith("tiny/wrong@1 ") and "tiny/python" in one.state["timings"]
+    assert logged(one)[-1].startswith("tiny/wrong@1 ") and "tiny/python" in one.state["plot"]
 
 
 def test_marks_of_another_revision_are_not_shown(session: Session) -> None:
