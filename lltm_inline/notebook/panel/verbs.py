@@ -314,7 +314,7 @@ class _Work:
         session.right.discard((kernel, self.device))
         if isinstance(error, CrashError):
             self._timed(Timings(error.timings, self.baseline.label) if error.timings else None)
-            session.outcome(kernel, marks=mark_of_crash(kernel, self.device, crash))
+            session.outcome(kernel, marks=mark_of_crash(kernel, self.device, error.crash))
         if shown := error.report or crash:
             session.outcome(kernel, report=in_html(shown))
         session.log(crash.headline if crash else str(error), "bad")
