@@ -81,7 +81,7 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.set_defaults(parser=self, is_wrong=lambda found: not getattr(found, "ok", True))
+        self.set_defaults(parser=self, is_wrong=lambda found: getattr(found, "wrong", not getattr(found, "ok", True)))
 
     def typed(self) -> dict[str, str]:
         """Return what is typed for each argument of the verb's function."""

@@ -137,11 +137,12 @@ class CrashError(LltmInlineError, RuntimeError, Shown):
     Attributes:
         crash: a `Crash`: what happened, where, with which inputs, and the likely cause.
         timings: the rows that a benchmark had measured before, or None.
+        report: the `Report` of a check that it ended, or None.
     """
 
-    def __init__(self, message: str, *, crash: Any, timings: Sequence[Any] | None = None) -> None:
+    def __init__(self, message: str, *, crash: Any, timings: Sequence[Any] | None = None, report: Any = None) -> None:
         super().__init__(message)
-        self.crash = crash
+        self.crash, self.report = crash, report
         self.timings = None if timings is None else tuple(timings)
 
 

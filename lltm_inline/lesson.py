@@ -226,7 +226,7 @@ def _look(kernel: Kernel, expect: str, sizes: Sequence[Size] | None, options: Op
     except LltmInlineError as error:
         evidence = error if isinstance(error, CrashError) else None
         raise _Tried(_sentence(str(error).partition("\n")[0]), evidence) from None
-    became = report.verdict if report.verdict != "WRONG" else "crash" if report.crash is not None else "wrong"
+    became = report.verdict if not report.wrong else "crash" if report.crash is not None else "wrong"
     if became == expect:
         return report
     found = f"{kernel.label!r} is right" if report.ok else report.headline

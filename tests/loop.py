@@ -170,9 +170,8 @@ show                   test_html run/test_pictures notebook/test_display*
 show/views             test_html notebook/test_display* run/test_timings
 notebook               notebook/test_magics_parts notebook/test_magics notebook/test_live
 notebook/access.py     notebook/test_plot_counts run/test_traced notebook/test_plot notebook/test_plot_memory
-notebook/bars.py       notebook/test_plot notebook/test_live
 notebook/cell.py       notebook/test_magics notebook/test_magics_parts notebook/test_panel_session*
-notebook/figure.py     notebook/test_plot notebook/test_plot_memory notebook/test_plot_sweep notebook/test_live
+notebook/figure.py     notebook/test_plot notebook/test_plot_memory notebook/test_plot_sweep
 notebook/inline_cell.py  notebook/test_magics extension/test_inline notebook/test_magics_parts
 notebook/live.py       notebook/test_live
 notebook/panel         notebook/test_panel_parts notebook/test_panel_session* notebook/test_bundle notebook/test_bundle_page

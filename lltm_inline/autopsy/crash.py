@@ -106,9 +106,11 @@ class Crash(Shown):
         seen = ": ".join(part for part in (self.place, self.detail) if part)
         return f"'{self.kernel}' {self.sentence}{f'; {seen}' if seen else ''}"
 
-    def error(self, timings: Sequence[Row] | None = None) -> CrashError:
+    def error(self, timings: Sequence[Row] | None = None, report: Any = None) -> CrashError:
         """Make the exception to raise: a `TimeoutError` for a time-out, else a `CrashError`."""
-        return (TimeoutError if self.kind == "timeout" else CrashError)(str(self), crash=self, timings=timings)
+        return (TimeoutError if self.kind == "timeout" else CrashError)(
+            str(self), crash=self, timings=timings, report=report
+        )
 
     def __str__(self) -> str:
         lines = [f"kernel {self.kernel!r} {self.sentence}", *self._where(), *self._rest()]

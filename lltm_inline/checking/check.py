@@ -14,7 +14,7 @@ from ..autopsy.crash import Crash
 from ..autopsy.facts import signal_name
 from ..base.device import DEVICES
 from ..base.progress import Event, Show, showing
-from ..errors import CheckError, DefinitionError, InputError
+from ..errors import DefinitionError, InputError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, mark_tried, require_device
@@ -111,14 +111,9 @@ def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting,
     setting = watching(setting)
     with noting([kernel]):
         report = _report(kernel, chosen, setting, gradients_only=gradients_only)
-    if report.crash is not None:
-        registry.note(kernel, "crashed", report.headline)
-    elif report.forward_only:
-        registry.note(kernel, "built", report.headline)
-    elif not report.ok:
-        registry.note(kernel, "wrong", report.headline)
-    elif not gradients_only:  # which would be only a part of what makes a kernel right
-        registry.note(kernel, "right")
+    became = "crashed" if report.crash else "wrong" if report.wrong else "built" if report.forward_only else "right"
+    if not (report.ok and gradients_only):  # which would be only a part of what makes a kernel right
+        registry.note(kernel, became, "" if report.ok else report.headline)
     return report
 
 
@@ -137,12 +132,12 @@ def watching(setting: Setting) -> Setting:
 
 
 def require_right(
-    kernels: Sequence[Kernel], setting: Setting, show: Show, *, done: str = "timed", forward: bool = False
+    built: Sequence[Built], setting: Setting, show: Show, *, done: str = "timed", forward: bool = False
 ) -> list[str]:
     """Run the full check on every kernel but the reference itself.
 
     Args:
-        kernels: to be checked.
+        built: the kernels to be checked.
         setting: how.
         show: told of each.
         done: what a wrong kernel is not.
@@ -156,16 +151,14 @@ def require_right(
     """
     setting = replace(setting, progress=show)
     lacking = []
-    for kernel in kernels:
-        if kernel.python is not registry.op_of(kernel).reference:
-            report = _check(kernel, None, setting, gradients_only=False)
-            if report.crash is not None:
-                raise report.crash.error()
+    for one in built:
+        if one.kernel.python is not one.op.reference:
+            report = _check(one.kernel, None, setting, gradients_only=False)
             if report.forward_only and forward:
-                lacking.append(kernel.label)
+                lacking.append(one.kernel.label)
             elif not report.ok:
-                raise CheckError(f"{report.headline}\nIt was not {done}. The whole report: e.report", report=report)
-        show(f"checked {kernel.label}", 1)
+                raise report.error(f"\nIt was not {done}. The whole report: e.report")
+        show(f"checked {one.kernel.label}", 1)
     return lacking
 
 
@@ -256,7 +249,7 @@ class _Unfinished:
 
     def _way_out(self, setting: Setting) -> str:
         """Say what else may be meant where a snippet takes sizes for one that its reference takes for two, and crashes of it."""
-        if setting.here or DEVICES[setting.device].needs_gpu or not twins_of(registry.op_of(self.built.kernel)):
+        if setting.here or DEVICES[setting.device].needs_gpu or not twins_of(self.built.op):
             return ""
         try:
             return str(run(Together((self.built,)), setting, fresh=True).value)

@@ -40,11 +40,6 @@ class Checked:
     note: str = ""
     details: str = ""
 
-    @property
-    def ok(self) -> bool:
-        """Whether all of it is right."""
-        return self.verdict == "right"
-
 
 @dataclass(frozen=True)
 class Checks:
@@ -53,9 +48,9 @@ class Checks:
     rows: tuple[Checked, ...]
 
     @property
-    def ok(self) -> bool:
-        """Whether all are right."""
-        return all(row.ok for row in self.rows)
+    def wrong(self) -> bool:
+        """Whether one of them is wrong, or does not compile."""
+        return any(row.verdict == VERDICTS[-1] for row in self.rows)
 
     def __str__(self) -> str:
         return table(self.rows)

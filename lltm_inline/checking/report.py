@@ -10,7 +10,7 @@ from typing import Any
 from ..autopsy.crash import Crash, tail
 from ..base.above import Shown
 from ..base.arguments import plural, shown
-from ..errors import UnknownPartError
+from ..errors import CheckError, CrashError, UnknownPartError
 
 #: What a cell of `Report.matrix` says when a quantity was right; an empty cell was not looked at. And when it was right for tensors
 #: that the text never saw as they lay: they were made contiguous before it.
@@ -163,14 +163,23 @@ class Report(Shown):
 
     @property
     def forward_only(self) -> bool:
-        """True when nothing is wrong but that there are no gradients, for the text has no backward: neither right nor wrong."""
+        """True when nothing is wrong but that there are no gradients, for the text has no backward: neither `ok` nor `wrong`."""
         found = self.findings
         return self.crash is None and bool(found) and all(finding.hints == (NO_BACKWARD,) for finding in found)
 
     @property
+    def wrong(self) -> bool:
+        """True unless it is `ok` or right in forward: stops a cell and a panel, and fails a command; what needs gradients asks for `ok`."""
+        return not (self.ok or self.forward_only)
+
+    def error(self, more: str = "") -> CheckError | CrashError:
+        """Make the exception to raise for a kernel that may not go on; of one that is merely wrong, it says more."""
+        return self.crash.error(report=self) if self.crash else CheckError(f"{self.headline}{more}", report=self)
+
+    @property
     def verdict(self) -> str:
         """One of `VERDICTS`."""
-        return VERDICTS[0 if self.ok else 1 if self.forward_only else 2]
+        return VERDICTS[2 if self.wrong else 1 if self.forward_only else 0]
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -208,7 +217,7 @@ class Report(Shown):
             lines += [f"  {'':<10} note: {note}" for note in section.notes]
         told = self._all_told()
         lines += ["", *told] if told else []
-        if self.matrix and self.verdict == "WRONG":
+        if self.matrix and self.wrong:
             lines += ["", *_table(self.faults), *textwrap.wrap(self.legend, _TERMINAL)]
         printed = [f"  {line}" for line in self.printed.split("\n")] if self.printed else []
         return "\n".join([*lines, *(["", "printed:", *printed] if printed else [])])

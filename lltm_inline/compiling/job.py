@@ -19,7 +19,7 @@ from ..diagnosis.diagnostics import Diagnostic, excerpt_of
 from ..errors import SignatureError
 from ..model.registry import Kernel, fit, registry
 from ..source.signature import Interface, Problem
-from ..source.template import CUDA_PRELUDE, Rendered, render, require_text
+from ..source.template import CUDA_PRELUDE, Rendered, render
 from . import cache, environment
 from .toolchain import ALL_DEFINED, Toolchain, find_toolchain, is_old_gcc
 
@@ -184,7 +184,6 @@ def rendered_fit(kernel: Kernel, device: str) -> Rendered:
     Raises:
         SignatureError, DefinitionError, TemplateError: as for `make_job`.
     """
-    require_text(kernel, device)
     op = registry.op_of(kernel)
     fit(kernel, op)
     rendered = render(kernel, op, device)

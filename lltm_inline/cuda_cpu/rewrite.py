@@ -360,7 +360,7 @@ def _indices(source: _Text, everywhere: bool = False) -> Iterator[tuple[Subscrip
             continue
         if one.pointer if everywhere else source.on_device(begin):
             words = " ".join(source.code[begin:end].split()), _wider(one.first[0])
-            yield one, Index(*placed(source.text, begin), one.name, words, (one.source, _wider(one.first[1])))
+            yield one, Index(*placed(source.text, begin)[:2], one.name, words, (one.source, _wider(one.first[1])))
 
 
 def indices(text: str) -> list[Index]:

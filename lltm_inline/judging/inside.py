@@ -96,7 +96,7 @@ def _check(runner: Runner, form: Form) -> None:
                 runner.say("tried", f"{report.kernel}: {section.name}, {section.cases} cases")
             for said in section.skipped:
                 runner.say("not_tried", said)
-            for one in section.findings if not report.forward_only else ():
+            for one in section.findings if report.wrong else ():
                 at = ", ".join(filter(None, (one.case, f"smallest {one.smallest}" if one.smallest else "")))
                 runner.find("wrong", one.text, at, runner.line_in(one.text), cause="; ".join(one.hints))
 

@@ -34,7 +34,7 @@ from ..run.function import Function
 from ..run.library import load_all
 from ..run.setting import Options, Setting, choose_baseline, choose_kernels, choose_sizes, require_timing, takes
 from ..tables.partial import SECONDS_BETWEEN, Pace, Partial, Running, Watch, watch_of
-from ..tables.timings import DIRECTIONS, Row, Timings
+from ..tables.timings import DIRECTIONS, KEPT_SECONDS, Row, Timings
 from . import machine, sample
 from .audit import Auditor
 from .inputs import SEED, Ring
@@ -61,7 +61,7 @@ def benchmark(
     baseline: Kernel | str | None = None,
     directions: Sequence[str] = DIRECTIONS,
     dtype: torch.dtype = torch.float32,
-    seconds: float = 1.0,
+    seconds: float = KEPT_SECONDS,
     rounds: int = 400,
     check: bool = True,
     watch: Watch | None = None,
@@ -111,8 +111,7 @@ def benchmark(
     watch = watch_of(watch)
     require_timing(dtype=dtype, check=check, seconds=seconds, rounds=rounds, directions=directions)
     require_device(device)
-    chosen = choose_kernels(kernels)
-    op = registry.op_of(chosen[0])
+    chosen, op = choose_kernels(kernels)
     if op.lacks and (check or not op.benchmark_sizes):
         raise DefinitionError(f"{op.lacks}{'. To time it unchecked: check=False' * bool(op.benchmark_sizes)}")
     cases = tuple(choose_sizes(op, sizes))
@@ -125,7 +124,7 @@ def benchmark(
         with noting(chosen):
             built = prepare(chosen, replace(setting, progress=show), followed=check)
         with noting(chosen):
-            lacking = require_right(chosen, setting, show, forward=True) if check else []
+            lacking = require_right(built, setting, show, forward=True) if check else []
             if lacking and "forward" not in wanted:
                 cure = "it can be timed in forward alone: directions=['forward']"
                 raise CheckError(f"'{lacking[0]}' has no backward, so {cure}")

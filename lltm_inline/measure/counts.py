@@ -24,7 +24,7 @@ from ..checking.postmortem import carried_out
 from ..compiling.toolchain import find_toolchain, is_old_gcc
 from ..errors import ToolchainError
 from ..model.outcomes import noting
-from ..model.registry import Kernel, registry
+from ..model.registry import Kernel
 from ..run.built import Built
 from ..run.cases.case import size_text
 from ..run.executor import Task, prepare
@@ -92,8 +92,7 @@ def counts(
     """
     setting = Setting.of(counts, options)
     require_timing(dtype=dtype, check=True)
-    chosen = choose_kernels(kernels, verb="count", done="counted")
-    op = registry.op_of(chosen[0])
+    chosen, op = choose_kernels(kernels, verb="count", done="counted")
     cases = tuple(choose_sizes(op, op.benchmark_sizes[:1] if sizes is None and op.benchmark_sizes else sizes))
     for kernel in chosen:
         require_text(kernel, DEVICE, cure=False)  # there is no other device that counts

@@ -23,7 +23,7 @@ from ..checking.postmortem import carried_out
 from ..compiling.compiler import Build
 from ..errors import CheckError
 from ..model.outcomes import noting
-from ..model.registry import Kernel, registry
+from ..model.registry import Kernel
 from ..run.built import build_helper
 from ..run.cases.case import size_text
 from ..run.executor import Task, prepare
@@ -93,8 +93,7 @@ def memory(
     """
     setting = Setting.of(memory, options)
     require_timing(dtype=dtype, check=check)
-    chosen = choose_kernels(kernels, verb="measure", done="measured")
-    op = registry.op_of(chosen[0])
+    chosen, op = choose_kernels(kernels, verb="measure", done="measured")
     cases = tuple(choose_sizes(op, sizes))
     for size in cases:
         layer_sizes(op, size, depth)
@@ -105,7 +104,7 @@ def memory(
             built = prepare(chosen, replace(setting, progress=show), followed=check)
         meter = None if DEVICES[setting.device].needs_gpu else build_helper("meter", setting.compiler, show)
         if check:
-            require_right(chosen, setting, show, done="measured")
+            require_right(built, setting, show, done="measured")
         return Memory(carried_out(Measurement(built, cases, dtype, depth, meter), setting, show), against)
 
 

@@ -32,7 +32,7 @@ from ..run.library import load_built
 from ..run.setting import Options, Setting, choose_sizes, require_timing, takes
 from ..tables.partial import Watch, watch_of
 from ..tables.sweep import Point, Sweep
-from ..tables.timings import DIRECTIONS, Row, Timings
+from ..tables.timings import DIRECTIONS, GLANCE_SECONDS, Row, Timings
 from .audit import Auditor
 from .benchmark import TICKS as _TICKS_OF_A_CASE
 from .benchmark import Plan, possible_directions, time_built
@@ -51,7 +51,7 @@ def sweep(
     *,
     direction: str | None = None,
     dtype: torch.dtype = torch.float32,
-    seconds: float = 0.3,
+    seconds: float = GLANCE_SECONDS,
     rounds: int = 400,
     check: bool = False,
     watch: Watch | None = None,
@@ -107,7 +107,7 @@ def sweep(
             try:
                 if check:
                     forward = plan.directions == ("forward",)
-                    require_right([one.kernel], setting, lambda text, more=0: None, forward=forward)
+                    require_right([one], setting, lambda text, more=0: None, forward=forward)
                 run_or_raise(Comparison((one,), plan), setting)
             except (CheckError, CrashError) as error:
                 if one.kernel.label == base.label:

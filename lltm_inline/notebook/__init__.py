@@ -4,6 +4,6 @@ magics          `%%kernel`, `%kernel` and `%%load_inline`; cell, inline_cell and
 options, completion    what can be written behind them
 pipeline        builds, checks and times, for a cell as for a button of the panel
 panel           `li.playground`
-live, bars      what is drawn anew while it comes in
+live            what is drawn anew while it comes in
 plot            `li.plot`; access, revisions, roofs and figure draw for it
 """

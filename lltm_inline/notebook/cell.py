@@ -6,18 +6,17 @@ cell -> text whose lines count as the cell's -> Kernel, registered -> build -> c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..base.arguments import nearest, shown
 from ..base.device import DEVICES
 from ..base.verbs import suggestion
-from ..checking.report import Report
 from ..compiling.compiler import Build
 from ..cpp.masks import headers, mask
 from ..diagnosis.source_text import python_line
-from ..errors import BuildError, CheckError, InputError, TemplateError, UnknownKernelError
+from ..errors import BuildError, InputError, TemplateError, UnknownKernelError
 from ..measure.counts import can_count
 from ..model.kernel import Kernel
 from ..model.outcomes import is_about
@@ -229,11 +228,14 @@ def run(options: CellOptions, body: str, screen: Terminal | Notebook, *, lines_a
     is_new = kernel.name not in registry
     registry.register(kernel)
     setting = Setting(options.device or usual_device(kernel), progress=screen.progress)
+    parent, op = registry.parent_of(kernel), registry.op_of(kernel)
+    # One size answers within seconds.
+    sizes = options.sizes or (None if options.every_size else op.benchmark_sizes[:1]) or None
 
     def benchmark() -> dict[str, Any]:
         return {
-            "kernels": [*(against or _opponents(kernel)), kernel],
-            "sizes": _sizes(kernel, options),
+            "kernels": [*(against or _opponents(kernel, parent)), kernel],
+            "sizes": sizes,
             "seconds": options.seconds,
             "check": not options.check,
             "watch": screen.watch,
@@ -241,16 +243,13 @@ def run(options: CellOptions, body: str, screen: Terminal | Notebook, *, lines_a
         }
 
     def counts() -> dict[str, Any]:
-        return {
-            "kernels": [*filter(can_count, against or _opponents(kernel)), kernel],
-            "sizes": _sizes(kernel, options),
-        }
+        return {"kernels": [*filter(can_count, against or _opponents(kernel, parent)), kernel], "sizes": sizes}
 
     order = Order(
         kernel, setting, options.check, benchmark if options.benchmark else None, counts if options.counts else None
     )
     try:
-        show_all(order, screen, lambda built: _outcome(kernel, built, is_new, options))
+        show_all(order, screen, lambda built: _outcome(kernel, parent, built, is_new, options))
     except BuildError as error:
         for note in (_new(kernel) if is_new and not options.source else "", _kept(kernel, options)):
             if note and error.kernel == kernel.label and note not in getattr(error, "__notes__", ()):
@@ -278,15 +277,12 @@ def show_all(order: Order, screen: Terminal | Notebook, outcome: Callable[[Build
         with screen:
             for found in carry_out(order):
                 screen.show(outcome(found) if isinstance(found, Build) else found)
-                if isinstance(found, Report) and found.verdict == "WRONG":
-                    raise found.crash.error() if found.crash else CheckError(found.headline, report=found)
     except BuildError as error:
         screen.show(error)
         raise
 
 
-def _outcome(kernel: Kernel, built: Build, is_new: bool, options: CellOptions) -> Outcome:
-    parent = registry.parent_of(kernel)
+def _outcome(kernel: Kernel, parent: Kernel | None, built: Build, is_new: bool, options: CellOptions) -> Outcome:
     difference = diff(parent, kernel) if parent is not None else None
     new = ""
     if is_new and parent is None:
@@ -328,16 +324,8 @@ def _origin(kernel: Kernel, name: str) -> Kernel:
         kernel = parent
 
 
-def _sizes(kernel: Kernel, options: CellOptions) -> Sequence[tuple[int, ...]] | None:
-    """Choose where to time: one size answers within seconds."""
-    if options.sizes or options.every_size:
-        return options.sizes or None
-    return registry.op_of(kernel).benchmark_sizes[:1] or None
-
-
-def _opponents(kernel: Kernel) -> list[Kernel]:
+def _opponents(kernel: Kernel, parent: Kernel | None) -> list[Kernel]:
     """Choose what a kernel is timed against: what it was edited from, or the reference."""
-    parent = registry.parent_of(kernel)
     if (
         parent is not None
         and parent.op == kernel.op

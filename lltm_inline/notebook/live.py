@@ -15,11 +15,10 @@ from ..errors import BuildError, CrashError, InputError
 from ..measure.benchmark import benchmark
 from ..model.registry import Kernel
 from ..show.markup import Html, tag
-from ..show.parts import fold, page, paragraph
-from ..show.views.measured import verdict_note
+from ..show.parts import page, paragraph
+from ..show.views.measured import timings as table
 from ..tables.partial import Pace, Partial, watch_of
 from ..tables.timings import Timings
-from .bars import picture
 from .pipeline import Began
 
 #: A step of progress is drawn when nothing else was for so long: while rounds run, what is drawn are the timings.
@@ -27,6 +26,7 @@ _IDLE_SECONDS = 0.6
 #: What takes no longer needs no line about itself; afterwards its line is drawn so often.
 _QUIET_SECONDS = 0.4
 _BETWEEN_SECONDS = 0.25
+_DONE = "timed; the figures are below"
 
 
 class Output:
@@ -51,34 +51,22 @@ class Output:
 
 
 def live_html(timings: Timings, *, text: str = "") -> str:
-    """Return picture, progress, verdict and conditions as HTML.
+    """Return progress and timings as HTML.
 
     Args:
-        timings: as for `picture`.
+        timings: of a benchmark, which may still run.
         text: what is being done; a benchmark that still runs has a progress bar beside it.
 
     Example:
         >>> "nothing was timed" in live_html(Timings((), "lltm/python"))
         True
     """
-    drawn = _drawn(timings)
-    running = timings.running if isinstance(timings, Partial) else None
     bar: object = ""
     if isinstance(timings, Partial):
-        share = f"{running.share:.3f}" if running is not None else None  # without one it moves to and fro
+        share = f"{timings.running.share:.3f}" if timings.running else None  # without one it moves to and fro
         bar = tag("progress", value=share, aria_label="progress of the benchmark")
     progress = paragraph(bar, " ", text, cls="li-faint") if text else ""
-    if not timings.rows:
-        return page(progress or drawn)
-    conditions: object = paragraph(timings.conditions(" · "), cls="li-faint li-small")
-    if running is None:  # what folds would close again with each drawing
-        conditions = fold("conditions", conditions)
-    return page(drawn, progress, verdict_note(timings.verdict(), is_final=running is None), conditions)
-
-
-def _drawn(timings: Timings) -> Html:
-    """Draw timings as a part of a page."""
-    return tag("pre", picture(timings), cls="li-picture")
+    return page(progress, table(timings) if timings.rows or not text else "")
 
 
 def live_benchmark(
@@ -88,7 +76,7 @@ def live_benchmark(
 ) -> Timings:
     """Time kernels as `benchmark` does, and show in a notebook how the intervals shrink as rounds come in.
 
-    One figure is redrawn in place, at most four times a second, and stays when the rounds are over. Drawing does not change
+    One table is redrawn in place, at most four times a second, and stays when the rounds are over. Drawing does not change
     how many rounds there are. Outside a notebook this is `benchmark`.
 
     Args:
@@ -100,7 +88,7 @@ def live_benchmark(
         Timings with one row for each size, direction and kernel.
 
     Raises:
-        InputError: as for `benchmark`, and its other errors. After Ctrl-C and after a crash the figure shows what was
+        InputError: as for `benchmark`, and its other errors. After Ctrl-C and after a crash the table shows what was
             measured before; it is in the exception's `timings`.
 
     Example:
@@ -115,17 +103,17 @@ def live_benchmark(
     progress, watch = progress_of(options.pop("progress", None)), watch_of(options.pop("watch", None))
     if progress is False or not in_notebook():
         return benchmark(kernels, sizes, progress=progress, watch=watch, **options)
-    figure = LivePicture(watch, progress if callable(progress) else None)
+    live = LiveTable(watch, progress if callable(progress) else None)
     try:
-        timings = benchmark(kernels, sizes, progress=figure.step, watch=figure.watch, **options)
+        timings = benchmark(kernels, sizes, progress=live.step, watch=live.watch, **options)
     except BaseException as error:
-        figure.fail(error)
+        live.fail(error)
         raise
-    figure.end(timings)
+    live.end(timings)
     return timings
 
 
-class LivePicture:
+class LiveTable:
     """One output of a notebook, drawn anew in its place.
 
     Args:
@@ -155,17 +143,17 @@ class LivePicture:
         self._timings = timings
         if self._watch is not None:
             self._watch(timings)
-        self._draw(timings, self._text.partition(", round ")[0])  # which round it is stands in the picture
+        self._draw(timings, self._text.partition(", round ")[0])  # which round it is stands in the table
 
     def end(self, timings: Timings) -> None:
-        """Draw for the last time; the picture alone where the cell ends with these timings, which show themselves below it."""
+        """Draw for the last time; a line alone where the cell ends with these timings, which show themselves below it."""
         self._draw(timings, "")
         events: Any = getattr(running_shell(), "events", None)
 
         def ended(cell: Any) -> None:
             events.unregister("post_run_cell", ended)
             if cell.result is timings:
-                self._update({"text/html": page(_drawn(timings)), "text/plain": "a picture of the timings below"})
+                self._update({"text/html": page(paragraph(_DONE, cls="li-faint")), "text/plain": _DONE})
 
         if events is not None:
             events.register("post_run_cell", ended)

@@ -13,7 +13,7 @@ from ..base.device import DEVICES
 from ..base.verbs import EXAMPLE, Option, duration, size, split, value_of
 from ..errors import InputError
 from ..model.registry import BINDINGS
-from ..tables.timings import DIRECTIONS
+from ..tables.timings import DIRECTIONS, GLANCE_SECONDS
 
 KINDS = ("cpp", "cuda", "binding")
 APIS = ("aten", "stable")
@@ -76,7 +76,7 @@ class CellOptions:
     against: tuple[str, ...] = ()
     sizes: tuple[tuple[int, ...], ...] = ()
     every_size: bool = False
-    seconds: float = 0.3
+    seconds: float = GLANCE_SECONDS
     directions: tuple[str, ...] = ()
 
 

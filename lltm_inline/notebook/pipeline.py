@@ -56,15 +56,16 @@ class Began:
 
 
 def carry_out(order: Order) -> Iterator[Began | Build | Report | Timings | Counts]:
-    """Do what an order says, and yield each part as it begins, and what came of it; a kernel that is wrong is neither timed nor counted.
+    """Do what an order says, and yield each part as it begins, and what came of it; a kernel that is wrong goes no further.
 
     Raises:
         BuildError, TemplateError: it does not compile.
-        CheckError, CrashError: it is wrong, or crashes, only when it is timed.
+        CheckError, CrashError: it is wrong, or crashes; the Report was yielded, unless that was seen only when it was timed.
         ToolchainError: it cannot be run on this machine.
         InputError: arguments of `benchmark` that make no sense.
     """
     kernel, setting = order.kernel, order.setting
+    alone: dict[str, Any] = {}
     how: dict[str, Any] = {"device": setting.device, "compiler": setting.compiler}
     if kernel.python is None:
         yield Began("build", f"build of {kernel.label}")
@@ -73,10 +74,11 @@ def carry_out(order: Order) -> Iterator[Began | Build | Report | Timings | Count
         yield Began("check", f"check of {kernel.label}")
         report = check(kernel, progress=setting.progress, **how)
         yield report
-        if not (report.ok or report.forward_only):
-            return
+        if report.wrong:
+            raise report.error()
+        alone = {"directions": ["forward"]} if report.forward_only else {}  # as `benchmark` times what it checks itself
     if order.benchmark is not None:
-        arguments = order.benchmark()
+        arguments = {**order.benchmark(), **alone}
         yield Began("benchmark", f"benchmark of {kernel.label}")
         yield benchmark(**arguments, progress=_counted(setting.progress), **how)
     if order.counts is not None:

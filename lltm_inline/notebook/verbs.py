@@ -36,7 +36,7 @@ from ..model.op import Argument, Op, Schema
 from ..model.own_file import kernels_of
 from ..model.registry import diff, registry
 from ..source.template import devices_of, render
-from ..tables.timings import DIRECTIONS
+from ..tables.timings import DIRECTIONS, GLANCE_SECONDS, KEPT_SECONDS
 from .options import KINDS
 
 #: Puts a text into the next cell.
@@ -274,7 +274,7 @@ def _check(given: Namespace) -> Iterator[Any]:
         rows = []
         for row in check_many(list(registry.values()), given.device):
             rows.append(row)
-            if not row.ok:
+            if row.details:
                 yield row.details
         yield Checks(tuple(rows))
         return
@@ -326,7 +326,9 @@ _BASELINE = replace(_KERNELS, help="baseline: OP/python, else the first")
 _DEVICE = Option("--device", "DEVICE", "cpu (default), cuda, or cuda-cpu: CUDA source on the CPU", default="cpu")
 _ONE_OF = Option("--device", "DEVICE", "of its texts; default: the first that it has one for", tuple(DEVICES))
 _SIZES = Option("--sizes", "SIZE ...", "such as 16,32,128 64,1024,128", read=size)
-_SECONDS = Option("--seconds", "N", "for each kernel and size (default 1)", read=amount, default=1.0)
+_SECONDS = Option(
+    "--seconds", "N", f"for each kernel and size (default {KEPT_SECONDS:g})", read=amount, default=KEPT_SECONDS
+)
 _PLOT = Option("--plot", "FILE", "save the picture there (.png, .svg, .pdf)", read=picture)
 _FILES = (
     Option("--json", "FILE", "write what was measured there", read=output),
@@ -355,7 +357,7 @@ TABLE = (
         Option("--params", "NAME=N,N ...", "the values to try", read=_values, needed=True),
         Option("--size", "SIZE", "such as 16,32,128; default: the first of the op's own", read=size),
         Option("--direction", "DIRECTION", "what to time; default: both", DIRECTIONS),
-        *(_DEVICE, replace(_SECONDS, help="for each point (default 0.3)", default=0.3), *_FILES),
+        *(_DEVICE, replace(_SECONDS, help=f"for each point (default {GLANCE_SECONDS:g})", default=GLANCE_SECONDS), *_FILES),
     )),
     Verb("memory", "measure what kernels hold for backward, and their peak",
          _twin("memory", "kernels", "sizes", "device", "depth"), (_BASELINE,),

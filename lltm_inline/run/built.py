@@ -29,7 +29,7 @@ class Built:
         kernel, op: what was built, and what it computes.
         device: for which.
         job: from which the library was made; None for a Python kernel.
-        library: None for a Python kernel.
+        library: None for a Python kernel, and before it is built.
         helpers: our own libraries by name, see `lltm_inline.native`.
         follower: the same kernel in a library in which each load and store is followed, where that was asked for and it runs on several
             threads; without a library where that could not be made.
@@ -87,47 +87,41 @@ def build_all(
     """
     names = native.BESIDE[:1] if setting.here else native.BESIDE
     how = (setting.device, setting.compiler, setting.cflags, names, environment.of_builds())
-    keys = [(kernel, kernel.label, *how) for kernel in kernels]
-    found = [_remembered(key) for key in keys]
-    missing = [index for index, built in enumerate(found) if built is None]
-    if missing:
-        new = _build([kernels[index] for index in missing], setting, names, meanwhile, followed)
-        for index, built in zip(missing, new, strict=True):
-            found[index] = built
-            _remember(keys[index], built)
-    if not followed:
-        return tuple(built for built in found if built is not None)
-    done = _with_followers([built for built in found if built is not None], setting.progress)
-    for key, before, built in zip(keys, found, done, strict=True):
+    asked = [Built(kernel, registry.op_of(kernel), setting.device) for kernel in kernels]
+    found = [_remembered(one, how) for one in asked]
+    missing = [one for one, built in zip(asked, found, strict=True) if built is None]
+    new = iter(_build(missing, setting, names, meanwhile, followed) if missing else ())
+    done = [built or next(new) for built in found]
+    if followed:
+        done = _with_followers(done, setting.progress)
+    for before, built in zip(found, done, strict=True):
         if built is not before:
-            _remember(key, built)
+            _remember(built, how)
     return tuple(done)
 
 
-def _remembered(key: tuple[Any, ...]) -> Built | None:
-    kernel, device = key[0], key[2]
-    op = registry.op_of(kernel)
-    if kernel.python is not None:
-        return Built(kernel, op, device)
-    known, stamps = _known.get(key, (None, []))
-    return known if known is not None and known.op is op and known.stamps == stamps else None
+def _remembered(asked: Built, how: tuple[Any, ...]) -> Built | None:
+    if asked.kernel.python is not None:
+        return asked
+    known, stamps = _known.get((asked.kernel, asked.kernel.label, *how), (None, []))
+    return known if known is not None and known.op is asked.op and known.stamps == stamps else None
 
 
-def _remember(key: tuple[Any, ...], built: Built) -> None:
+def _remember(built: Built, how: tuple[Any, ...]) -> None:
     assert built.library is not None
     again = replace(built, library=replace(built.library, cached=True, seconds=0.0))
-    _known[key] = again, again.stamps
+    _known[built.kernel, built.kernel.label, *how] = again, again.stamps
 
 
 def _build(
-    kernels: Sequence[Kernel],
+    asked: Sequence[Built],
     setting: Setting,
     names: Sequence[str],
     meanwhile: Callable[[], None] | None,
     followed: bool,
 ) -> list[Built]:
     toolchain = find_toolchain(setting.compiler, setting.cflags, setting.device)
-    jobs = [make_job(kernel, toolchain) for kernel in kernels]
+    jobs = [make_job(one.kernel, toolchain) for one in asked]
     place = toolchain.compiler, cache.cache_dir()
     remembered = {name: _helpers[*place, name] for name in names if (*place, name) in _helpers}
     helpers = {name: helper for name, (helper, stamp) in remembered.items() if _stamp_of(helper) == stamp}
@@ -139,8 +133,8 @@ def _build(
         helpers[name] = helper
         _helpers[*place, name] = helper, _stamp_of(helper)
     made = [
-        Built(kernel, registry.op_of(kernel), setting.device, job, library, helpers)
-        for kernel, job, library in zip(kernels, jobs, builds, strict=False)
+        replace(one, job=job, library=library, helpers=helpers)
+        for one, job, library in zip(asked, jobs, builds, strict=False)
     ]
     return _attached(made, followers, builds)
 

@@ -13,8 +13,8 @@ import psutil
 
 from ..base.arguments import LARGEST, boolean, did_you_mean, number, real_dtype, refusal, require_choices, shown
 from ..errors import InputError
-from ..model.registry import Kernel, Op, resolve
-from ..tables.timings import DIRECTIONS
+from ..model.registry import Kernel, Op, registry, resolve
+from ..tables.timings import DIRECTIONS, KEPT_SECONDS
 from ..workers import steps
 from ..workers.limits import Limits, require_limits
 
@@ -208,8 +208,8 @@ def _size_of(op: Op, size: Any) -> tuple[int, ...]:
 
 def choose_kernels(
     kernels: Sequence[Kernel | str] | Kernel | str, *, verb: str = "time", done: str = "timed"
-) -> list[Kernel]:
-    """Look up what was asked for: one or more kernels of one op, none of them twice.
+) -> tuple[list[Kernel], Op]:
+    """Look up what was asked for: one or more kernels of one op, none of them twice; and the op.
 
     Raises:
         InputError: none, one twice, or kernels of several ops.
@@ -227,11 +227,11 @@ def choose_kernels(
         raise InputError(f"{', '.join(twice)} is given twice; each kernel is {done} once")
     if len({kernel.op for kernel in chosen}) > 1:
         raise InputError(f"kernels of several ops cannot be compared: {', '.join(labels)}")
-    return chosen
+    return chosen, registry.op_of(chosen[0])
 
 
 def require_timing(
-    *, dtype: Any, check: Any, seconds: Any = 1.0, rounds: Any = 1, directions: Any = DIRECTIONS
+    *, dtype: Any, check: Any, seconds: Any = KEPT_SECONDS, rounds: Any = 1, directions: Any = DIRECTIONS
 ) -> None:
     """Look at what is `benchmark`'s and `memory`'s own.
 

@@ -257,16 +257,18 @@ def bar(
     low: float | None = None,
     high: float | None = None,
     *,
+    start: float = 0.0,
     label: str = "",
     kind: str = "plain",
     width: int = _BAR,
 ) -> Html:
-    """Draw a little bar from the left, with a whisker from `low` to `high`.
+    """Draw a little bar, with a whisker from `low` to `high`.
 
     Args:
-        share: how much of the width it fills, 0 to 1.
-        low: where the whisker begins, 0 to 1.
+        share: where the bar ends, from 0 at the left to 1.
+        low: where the whisker begins, likewise.
         high: where it ends.
+        start: where the bar begins; a line marks it, unless that is at the left.
         label: what it shows, for screen readers; without one they pass it over, as a text beside it says the same.
         kind: `good`, `bad` or `plain`.
         width: of all of it, in pixels.
@@ -279,11 +281,14 @@ def bar(
     def at(value: float) -> float:
         return round(1 + min(max(value, 0.0), 1.0) * (width - 3), 1)
 
-    shapes = [tag("rect", x="1", y="2", width=at(share) - 1, height="10", cls=f"li-{kind}", opacity="0.6")]
+    first, last = sorted((at(start), at(share)))
+    shapes = [tag("rect", x=first, y="2", width=last - first, height="10", cls=f"li-{kind}", opacity="0.6")]
+    if start:
+        shapes.append(tag("line", x1=at(start), y1="0", x2=at(start), y2="14", stroke="currentColor"))
     if low is not None and high is not None:
         left, right = at(low), at(high)
         lines = ((left, 7, right, 7), (left, 4, left, 10), (right, 4, right, 10))
         shapes += [tag("line", x1=x1, y1=str(y1), x2=x2, y2=str(y2), stroke="currentColor") for x1, y1, x2, y2 in lines]
     size = {"width": str(width), "height": "14", "viewBox": f"0 0 {width} 14"}
     spoken: dict[str, object] = {"role": "img", "aria_label": label} if label else {"aria_hidden": "true"}
-    return tag("svg", *shapes, cls="li-bar", **spoken, **size)
+    return tag("svg", *shapes, cls="li-bar li-middle" if start else "li-bar", **spoken, **size)

@@ -132,11 +132,12 @@ overflow-wrap:normal;word-break:normal;font-weight:normal}
 & figure{margin:.5em 0}
 & svg.li-grid{display:block;fill:none;stroke:currentColor;shape-rendering:crispEdges}
 & svg.li-grid rect{stroke-width:.2;stroke-opacity:.6}
-& .li-picture svg{display:block}
 & .li-image{max-width:100%;height:auto}
 &:is([data-jp-theme-light=false] *) .li-image{DARK}
 &:is(.vscode-dark *) .li-image{DARK}
-@container li-wide (max-width:440px){& svg.li-bar{display:none}& table th,& table td{padding-right:.3em}\
+@container li-wide (max-width:600px){& svg.li-middle{display:none}}
+@container li-wide (max-width:380px){& svg.li-bar{display:none}}
+@container li-wide (max-width:440px){& table th,& table td{padding-right:.3em}\
 & table .li-num{white-space:normal}\
 & .li-wide tr:has(.li-num)>th.li-name{position:absolute}& table tr:has(.li-num)>td{padding-top:1.6em}\
 & table:has(tbody .li-num) thead th:first-child{font-size:0;padding:0}}

@@ -86,10 +86,10 @@ class Partial(Timings):
 
     _alone = "is timed alone"
 
-    def is_running(self, row: Row) -> bool:
-        """Say whether a row belongs to the case under way, so that its figures are not final."""
+    def under_way(self, row: Row) -> str:
+        """How far the case of a row is, if that is the one under way, so that its figures are not final."""
         at = self.running
-        return at is not None and (row.direction, dict(row.size)) == (at.direction, dict(at.size))
+        return at.text if at is not None and (row.direction, dict(row.size)) == (at.direction, dict(at.size)) else ""
 
     def verdict(self) -> str:
         """Say in words what is known by now, "yet" where rounds still come in.
@@ -100,8 +100,7 @@ class Partial(Timings):
         return "\n".join([*self._findings(), *self._beside()]) or "nothing was timed yet"
 
     def _worded(self, text: str, row: Row | None = None) -> str:
-        is_open = self.running is not None if row is None else self.is_running(row)
-        return yet(text) if is_open else text
+        return yet(text) if (self.running if row is None else self.under_way(row)) else text
 
 
 def yet(text: str) -> str:

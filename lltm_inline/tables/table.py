@@ -221,6 +221,10 @@ class Table(JsonFile, Generic[_Row]):
         """Write a row as cells of the table, without its kernel."""
         raise NotImplementedError
 
+    def under_way(self, row: _Row) -> str:
+        """How far the case of a row is, in words, while rounds come in; nothing of figures that are final."""
+        return ""
+
     def case(self, row: _Row) -> str:
         """Name what is compared beside each other: the rows of one size."""
         return row.size_text

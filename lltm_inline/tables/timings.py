@@ -18,6 +18,9 @@ from .words import CROWD, comparison, finding, interval_text, outcome, sentence,
 DIRECTIONS = ("forward", "backward", "both")
 #: As pictures call them.
 TITLES = {"forward": "forward", "backward": "backward", "both": "forward + backward"}
+#: How long each kernel is timed at each size by default, in seconds: for a figure to keep, whose interval is to be narrow; and at a
+#: glance, where somebody waits for it after an edit (a cell, the panel) or there are many (the points of a sweep).
+KEPT_SECONDS, GLANCE_SECONDS = 1.0, 0.3
 
 #: Flags that change no time, or say what another says: for warnings, debuggers and linkers, at::vec's width a second time.
 _IDLE, _NOT_IDLE = ("-W", "-g", "-fvisibility=", "-DCPU_CAPABILITY_"), ("-Wa,", "-Wl,", "-Wp,")

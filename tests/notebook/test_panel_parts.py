@@ -16,8 +16,7 @@ from lltm_inline.autopsy.crash import Crash
 from lltm_inline.diagnosis.diagnostics import Diagnostic
 from lltm_inline.errors import InputError, ToolchainError, UnknownKernelError
 from lltm_inline.notebook import panel
-from lltm_inline.notebook.bars import picture
-from lltm_inline.notebook.panel.board import card_of, log_text
+from lltm_inline.notebook.panel.board import card_of, in_html, log_text
 from lltm_inline.notebook.panel.editor import (
     controls_of,
     fix_of,
@@ -295,7 +294,7 @@ def test_a_mark_stands_at_the_function_that_is_unknown() -> None:
 def test_a_snapshot_shows_text_report_and_plot() -> None:
     """Without widgets a panel is its text, and what was last said of it; hostile texts stay texts."""
     state = Session(li.registry["axpy/cpp"]).state
-    state |= {"report": card_of(InputError("a < b")), "plot": picture(Timings((), "a/b")), "texts": {"cpp": "x </pre>"}}
+    state |= {"report": card_of(InputError("a < b")), "plot": in_html(Timings((), "a/b")), "texts": {"cpp": "x </pre>"}}
     shown = read(snapshot(state, "name"))
     assert not shown.problems
     for words in ("axpy/cpp on cpu", "x </pre>", "a < b", "nothing was timed"):

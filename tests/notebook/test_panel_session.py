@@ -199,14 +199,14 @@ def test_a_crash_is_marked_at_its_line(session: Session) -> None:
 
 
 def test_benchmark_grows_and_ends_with_a_verdict(session: Session) -> None:
-    """Benchmark times the reference, what ships and the right revisions; the picture changes while it runs."""
+    """Benchmark times the reference, what ships and the right revisions; the table changes while it runs."""
     told: list[dict[str, Any]] = []
     session.listen(told.append)
     do(session, "check", texts={"cpp": STABLE + "\n// one"})
     state = do(session, "benchmark", texts={"cpp": STABLE + "\n// two"})
     for label in ("tiny/python", "tiny/stable", "tiny/stable@1", "tiny/stable@2"):
-        assert label in state["timings"] and label in state["plot"]
-    assert state["plot"].startswith("<svg") and "tiny/stable@2" in state["verdict"]
+        assert label in state["plot"]
+    assert "<table" in state["plot"] and not state["timings"] and "tiny/stable@2" in state["verdict"]
     assert logged(session)[-1].startswith("tiny/stable@2 ")
     assert len({values["plot"] for values in told if "plot" in values}) > 1
     assert any("round" in values["busy"]["text"] for values in told if "busy" in values)
@@ -219,7 +219,7 @@ def test_a_crash_in_a_benchmark_keeps_the_rows(session: Session) -> None:
     session.right.add((session.draft(), "cpu"))
     state = do(session, "benchmark")
     assert states(session)[-1] == (1, "crashed") and [mark["severity"] for mark in state["marks"]] == ["crash"]
-    assert "N=7" in state["timings"] and "tiny/stable@1" in state["timings"]
+    assert "N=7" in state["plot"] and "tiny/stable@1" in state["plot"]
 
 
 def test_stop_ends_an_endless_kernel(session: Session) -> None:
@@ -291,15 +291,7 @@ def test_stop_keeps_the_rows_of_a_benchmark(session: Session) -> None:
     session.handle({"do": "stop"})
     assert session.wait(PATIENCE)
     assert "was stopped after" in logged(session)[-1]
-    assert "N=7" in session.state["timings"] and "N=100" not in session.state["timings"]
-
-
-def test_pictures_are_as_wide_as_the_browser_has_room(session: Session) -> None:
-    """The width that the browser sends is that of the picture; what is no width changes nothing."""
-    session.right.add((session.draft(), "cpu"))
-    plain = do(session, "benchmark", width="wide")["plot"]
-    wide = do(session, "benchmark", width=900)["plot"]
-    assert 'viewBox="0 0 660 ' in plain and 'viewBox="0 0 900 ' in wide
+    assert "N=7" in session.state["plot"] and "N=100" not in session.state["plot"]
 
 
 def test_one_verb_at_a_time(session: Session) -> None:
@@ -573,7 +565,7 @@ def test_a_wrong_kernel_that_ships_is_left_out(tiny: Callable[..., li.Kernel]) -
     one = panel(li.registry.register(tiny(text=WRONG, variant="wrong")))
     do(one, "benchmark", texts={"cpp": STABLE})
     assert any(line.startswith("tiny/wrong is left out of the benchmark: ") for line in logged(one))
-    assert logged(one)[-1].startswith("tiny/wrong@1 ") and "tiny/python" in one.state["timings"]
+    assert logged(one)[-1].startswith("tiny/wrong@1 ") and "tiny/python" in one.state["plot"]
 
 
 def test_marks_of_another_revision_are_not_shown(session: Session) -> None:
@@ -781,18 +773,18 @@ def test_how_to_build_and_time(session: Session) -> None:
         and li.registry["tiny/stable"].flags == ("-O2",)
         and not state["dirty"]
     )
-    assert "N=11" in state["timings"] and "both" not in state["verdict"]
+    assert "N=11" in state["plot"] and "both" not in state["verdict"]
     for how, words in (
         ("--check", "'--check' has no place in this field"),
         ("--sizes 1,2", "does not fit: want 1"),
         ("--seconds 0", "'0' is no time in seconds"),
         ("--sizes abc", "'abc' is no size"),
     ):
-        timings = session.state["timings"]
+        timings = session.state["plot"]
         do(session, "edit", options={"how": how})
         assert words in logged(session)[-1] and session.state["options"]["how"] == how, "it stays, to be mended"
         do(session, "benchmark")
-        assert words in logged(session)[-1] and session.state["timings"] == timings, "nothing runs with other sizes"
+        assert words in logged(session)[-1] and session.state["plot"] == timings, "nothing runs with other sizes"
         assert "%%kernel" not in logged(session)[-1], "nobody has written that here"
     do(session, "edit", options={"how": "--seconds 0.02"})
     assert logged(session)[-1] == "sizes and flags: --seconds 0.02, from the next Build or Benchmark on"

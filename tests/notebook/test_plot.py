@@ -14,7 +14,6 @@ import pytest
 from matplotlib.figure import Figure
 
 from lltm_inline.errors import InputError
-from lltm_inline.notebook.bars import picture
 from lltm_inline.notebook.plot import plot
 from lltm_inline.tables.timings import DIRECTIONS, Row, Timings
 from tests.html_checks import read
@@ -107,7 +106,6 @@ def test_of_too_few_rounds_there_is_no_zigzag():
     figure = plot(few)
     drawn = figure.axes[1].lines[0]
     assert not np.isfinite(drawn.get_ydata()).any() and "This machine is busy" in texts(figure)
-    assert "<circle" not in picture(few)
 
 
 def test_mixed_sizes_stand_in_order_of_their_time():

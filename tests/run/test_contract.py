@@ -14,7 +14,10 @@ from lltm_inline.export.fake import output_dtypes
 from lltm_inline.model.op import Schema
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.model.shapes import Shape
+from lltm_inline.notebook.pipeline import Order, carry_out
 from lltm_inline.run.function import each
+from lltm_inline.run.setting import Setting
+from lltm_inline.tables.timings import Timings
 from tests.planted.contract import KINDS, Kind, registered
 from tests.planted.kernels import Planted
 from tests.tiny import forget
@@ -208,6 +211,9 @@ def test_kernel_without_backward_is_right_in_forward(twice: Kernel) -> None:
     assert report.to_dict()["forward_only"] and registry.state("twice/cpp").name == "built"
     timings = li.benchmark(["twice/python", twice], [(9,)], seconds=0.02, progress=False)
     assert {row.direction for row in timings.rows} == {"forward"}
+    how = {"kernels": [twice], "sizes": [(9,)], "seconds": 0.02, "check": False}
+    *_, timed = carry_out(Order(twice, Setting(progress=False), True, lambda: how))  # as in a cell
+    assert isinstance(timed, Timings) and timed.directions == ("forward",) and not report.wrong
     with pytest.raises(CheckError, match=r"'twice/cpp' has no backward, so it can be timed in forward alone"):
         li.benchmark(["twice/python", twice], [(9,)], directions=["both"], seconds=0.02, progress=False)
     with pytest.raises(CheckError, match=r"'twice/cpp' is right in forward; no backward\nIt was not measured"):

@@ -65,4 +65,4 @@ def test_three_buttons_render_look_and_hash_once(tiny: Any, counts: dict[str, in
         panel.handle({"do": verb})
         assert panel.wait(PATIENCE) and not [line for line in panel.state["log"] if line["level"] == "bad"]
         assert counts == {"render": 1, "find_toolchain": 1, "hash_file": 1}, verb
-    assert "tiny/first@1" in panel.state["timings"]
+    assert "tiny/first@1" in panel.state["plot"]

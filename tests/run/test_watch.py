@@ -108,10 +108,10 @@ def test_what_is_told_are_whole_rounds_and_all_rows_so_far(clock):
         assert at is not None and one.baseline == "timed/one"
         assert (tuple(at.size.values()), at.direction) == cases[at.case - 1] and at.cases == 6
         assert len(one.rows) == 2 * at.case
-        under_way = [row for row in one.rows if one.is_running(row)]
+        under_way = [row for row in one.rows if one.under_way(row)]
         assert [row.kernel for row in under_way] == ["timed/one", "timed/two"]
         assert {row.samples for row in under_way} == {at.round} and at.round <= at.rounds <= 60
-        assert [row for row in one.rows if not one.is_running(row)] == list(timings.rows[: len(one.rows) - 2])
+        assert [row for row in one.rows if not one.under_way(row)] == list(timings.rows[: len(one.rows) - 2])
     shares = [one.running.share for one in told if one.running]
     assert shares == sorted(shares) and 0 < shares[0] < shares[-1] <= 1
 

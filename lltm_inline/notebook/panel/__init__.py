@@ -24,6 +24,7 @@ from ...model.kernel import Kernel
 from ...model.registry import registry
 from ...run.setting import choose_sizes
 from ...source.template import devices_of, kernel_or_first
+from ...tables.timings import GLANCE_SECONDS
 from ...workers.client import worker
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def playground(
     *,
     device: str | None = None,
     sizes: Sequence[Any] | None = None,
-    seconds: float = 0.5,
+    seconds: float = GLANCE_SECONDS,
     compiler: str | None = None,
 ) -> Playground:
     """Show a panel to edit, build, check and time a kernel.

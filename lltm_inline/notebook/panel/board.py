@@ -26,8 +26,6 @@ _MOST_REVISIONS = 12
 _MOST_LOG = 50
 #: Of a message the log shows the beginning; the card beside it has all.
 _MOST_LINES = 4
-#: Of a picture, in pixels: below the first its right column is cut.
-_NARROWEST, _WIDTH, _WIDEST = 360, 660, 1600
 IDLE = {"verb": "", "text": "", "started": 0.0, "done": 0, "total": 0}
 
 Listener = Callable[[dict[str, Any]], None]
@@ -134,18 +132,6 @@ def card_of(error: BaseException) -> str:
     if hasattr(error, "_repr_html_"):
         return in_html(error)
     return str(page(note("bad", tag("pre", words_of(error), cls="li-wrap"))))
-
-
-def width_of(asked: object, before: int) -> int:
-    """Return how wide a picture is to be, in pixels: what the browser has room for, within what can be read.
-
-    Example:
-        >>> width_of(640, 0), width_of(100, 640), width_of("wide", 0)
-        (640, 360, 660)
-    """
-    if not isinstance(asked, int | float) or asked != asked:
-        return before or _WIDTH
-    return int(min(max(asked, _NARROWEST), _WIDEST))
 
 
 def texts_of(kernel: Kernel) -> dict[str, str]:

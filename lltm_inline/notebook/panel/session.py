@@ -26,10 +26,11 @@ from ...model.registry import diff, registry
 from ...run.setting import choose_sizes
 from ...source.signature import skeleton
 from ...source.template import devices_of, usual_device
+from ...tables.timings import GLANCE_SECONDS
 from ..completion import words_of
 from ..options import parse_how
 from ..verbs import cell_of, cell_of_op
-from .board import IDLE, Board, card_of, history_of, left_of, revisions_of, texts_of, width_of
+from .board import IDLE, Board, card_of, history_of, left_of, revisions_of, texts_of
 from .capture import captured
 from .editor import controls_of, fixed
 
@@ -46,7 +47,7 @@ class PanelSetting:
 
     sizes: Sequence[Any] | None = None
     compiler: str | None = None
-    seconds: float = 0.5
+    seconds: float = GLANCE_SECONDS
 
 
 #: Options of what stands in the pane with the machine code; asking for one of the others opens it.
@@ -86,7 +87,6 @@ class Session(Board):
         self.op: Op = registry.op_of(kernel)
         #: Kernels that this panel has seen to be right, by device.
         self.right: set[tuple[Kernel, str]] = set()
-        self.width = width_of(None, 0)
         #: What the panel's field says of sizes, seconds, directions and flags, as it last made sense: those that it names.
         self.how: dict[str, Any] = {}
         #: What was last said of a revision, by label: its report, its marks, and what the compiler remarks of its lines.
@@ -136,7 +136,6 @@ class Session(Board):
             self.edit(message.get("texts"), message.get("params"))
         elif what == "edit":
             self.log("what was typed before this text came is left out: it was meant for another one")
-        self.width = width_of(message.get("width"), self.width)
         verbs: dict[Any, Callable[[], Any]] = {
             "select": lambda: self.select(message.get("name"), message.get("device"), message.get("revision")),
             "edit": lambda: None,

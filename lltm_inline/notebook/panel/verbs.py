@@ -16,7 +16,6 @@ import torch
 from ...analysis.assembly import Assembly, assembly
 from ...analysis.hot import Hot
 from ...analysis.roofline import roofline
-from ...autopsy.crash import Crash
 from ...base.device import DEVICES
 from ...base.stop import raise_if_stopped, stoppable
 from ...checking.check import check
@@ -39,7 +38,6 @@ from ...tables.counts import Counts
 from ...tables.partial import Pace, Partial
 from ...tables.timings import Timings
 from ...workers.client import worker
-from ..bars import picture
 from ..pipeline import Began, Order, carry_out
 from ..plot import plot
 from .board import card_of, in_html
@@ -115,11 +113,8 @@ class _Work:
         except (TemplateError, DefinitionError) as error:  # no text that could be compiled comes of it
             session.outcome(kernel, marks=marks_of_words(kernel, str(error)))
             raise
-        except CheckError as error:  # found while it was timed
-            self._wrong(self._named(str(error)), str(error), error.report)
-        except CrashError as error:
-            self._timed(Timings(error.timings, self.baseline.label) if error.timings else None)
-            self._crashed(self._named(str(error)), error.crash)
+        except (CheckError, CrashError) as error:
+            self._fell(error)
         finally:
             self._look()
             session.revisions()
@@ -253,7 +248,7 @@ class _Work:
     def watch(self, partial: Partial) -> None:
         """Show a benchmark that is under way."""
         self._watched = True
-        self.session.tell(plot=picture(partial, width=self.session.width), verdict=_sentences(partial))
+        self.session.tell(plot=in_html(partial), verdict=_sentences(partial))
         if partial.running is not None:
             self.progress(f"{partial.running.where}: {partial.running.text}", round(100 * partial.running.share), 100)
 
@@ -285,18 +280,12 @@ class _Work:
             said, label = found.verdict(), self.kernel.label  # a verdict that does not name it is of something else
             session.tell(verdict=said if label in said else f"{label}: {said}", timings=in_html(found))
             session.log(f"{label} is counted, and not timed: no time on {self.device} is that of a GPU", "good")
-        elif found.ok:
-            session.right.add((self.kernel, self.device))
+        elif not found.wrong:  # else an error follows
+            session.right.update([(self.kernel, self.device)] * found.ok)
             session.outcome(self.kernel, report=in_html(found))
-            session.log(f"{found.headline} ({found.seconds:.1f} s)", "good")
+            session.log(f"{found.headline} ({found.seconds:.1f} s)", "good" if found.ok else "info")
             if session.state["options"]["hot_lines"]:
                 session.list_assembly()
-        elif found.crash is not None:
-            self._crashed(self.kernel, found.crash, found)
-        else:
-            self._wrong(self.kernel, found.headline, found)
-        if isinstance(found, Report) and found.verdict == "WRONG" and self.verb == "benchmark":
-            session.log(f"{self.kernel.label} was not timed: it is wrong", "bad")
         session.revisions()
 
     def _built(self, built: Build) -> None:
@@ -319,22 +308,22 @@ class _Work:
         said = str(error).partition("\n")[0] + (f": {rest[0].message}" if rest and not marks else "")
         self.session.log(said, "bad")
 
-    def _wrong(self, kernel: Kernel, text: str, report: Report | None) -> None:
-        self.session.right.discard((kernel, self.device))
-        if report is not None:
-            self.session.outcome(kernel, report=in_html(report))
-        self.session.log(text, "bad")
-
-    def _crashed(self, kernel: Kernel, crash: Crash, report: Report | None = None) -> None:
-        self.session.right.discard((kernel, self.device))
-        marks = mark_of_crash(kernel, self.device, crash)
-        self.session.outcome(kernel, marks=marks, report=in_html(report or crash))
-        self.session.log(crash.headline, "bad")
+    def _fell(self, error: CheckError | CrashError) -> None:
+        """Show a kernel that is wrong or crashes, in its check or while it was timed."""
+        session, kernel, crash = self.session, self._named(str(error)), getattr(error, "crash", None)
+        session.right.discard((kernel, self.device))
+        if isinstance(error, CrashError):
+            self._timed(Timings(error.timings, self.baseline.label) if error.timings else None)
+            session.outcome(kernel, marks=mark_of_crash(kernel, self.device, error.crash))
+        if shown := error.report or crash:
+            session.outcome(kernel, report=in_html(shown))
+        session.log(crash.headline if crash else str(error), "bad")
+        if error.report and self.verb == "benchmark":
+            session.log(f"{kernel.label} was not timed: it is wrong", "bad")
 
     def _timed(self, timings: Timings | None) -> None:
         if timings is not None and timings.rows:
-            plot = picture(timings, width=self.session.width)
-            self.session.tell(plot=plot, verdict=_sentences(timings), timings=in_html(timings))
+            self.session.tell(plot=in_html(timings), verdict=_sentences(timings), timings="")
 
     def _named(self, text: str) -> Kernel:
         """Find the kernel of which a message speaks; the one in the editor where it names none."""

@@ -131,10 +131,9 @@ def snapshot(state: Mapping[str, Any], name: str = "") -> Html:
     ]
     edited = ", edited and not built" if state["dirty"] else ""
     said = f" on {device}{edited}, as it stood in the panel: run the cell for the panel itself"
-    picture = tag("pre", Html(state["plot"]), cls="li-picture") if state["plot"] else ""
     # A file that is opened again has this, and behind it a view of no model, of which Lab writes an error and no element.
     output = ".jp-OutputArea-child"
     no_view = f"{output}:has(.{name or 'no-panel'}) + {output}:has(> .jp-OutputArea-output.jupyter-widgets) {{ display: none; }}"
     head = paragraph(tag("b", label), said)
-    shown = page(head, *texts, Html(state["report"]), picture, Html(state["timings"]))
+    shown = page(head, *texts, Html(state["report"]), Html(state["plot"]), Html(state["timings"]))
     return tag("div", tag("style", Html(no_view)), shown, cls=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,21 +19,44 @@ if TYPE_CHECKING:
 
 _KINDS = {"faster": "good", "slower": "bad"}
 _SIGNS = {"faster": "▲", "slower": "▼"}
+#: Ends of the axis of speed-ups. Few of them, so that the axis stays where it is while the intervals shrink.
+_ENDS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1e3, 1e6, 1e9)
 
 
 def timings(shown: Timings) -> Html:
-    """Show timings: the verdict, a table with a bar for each median and a whisker over its quartiles, the conditions folded."""
+    """Show timings, those of a benchmark that still runs too: the verdict, a table with bars and whiskers, the conditions folded.
+
+    A bar from the middle is a speed-up over the baseline with its interval, a bar from the left a median with its quartiles.
+    """
+    reach, compares = _reach(shown), len(shown.kernels) > 1
 
     def line(row: Row, cells: Sequence[str], rows: Sequence[Row]) -> list[object]:
-        longest = max(row.q3 for row in rows)
-        drawn = bar(row.median / longest, row.q1 / longest, row.q3 / longest, kind=_KINDS.get(row.outcome, "plain"))
-        said = _figure(cells[1]) if row.kernel == shown.baseline else _compared(row, cells[1])
+        is_open = bool(shown.under_way(row))
+        kind, longest = "plain" if is_open else _KINDS.get(row.outcome, "plain"), max(row.q3 for row in rows)
+        drawn = bar(row.median / longest, row.q1 / longest, row.q3 / longest, kind=kind)
+        said = [_figure(cells[1]), *[""] * compares]
+        if row.kernel != shown.baseline:
+            ratios = (row.speedup if row.outcome != "unknown" else 1.0, row.speedup_low, row.speedup_high)
+            ends = [0.5 + math.log(ratio) / math.log(reach) / 2 for ratio in ratios if ratio]
+            # Of what is too noisy to tell the whisker alone; of too few rounds nothing.
+            said = [_compared(row, cells[1], is_open), bar(*ends, start=0.5, kind=kind) if len(ends) == 3 else ""]
         *rates, share = cells[2:]
-        return [said, _figure(cells[0]), drawn, *(Cell(rate, align="num") for rate in rates), share]
+        return [*said, _figure(cells[0]), drawn, *(Cell(rate, align="num") for rate in rates), share]
 
     rates = (Cell(name, align="num") for name in shown._heads[2:-1])
-    head: list[object] = ["kernel", "speed-up", Cell("median and quartiles", span=2), *rates, shown._heads[-1]]
-    return _table(shown, head, line)
+    heads = (Cell("speed-up", span=1 + compares), Cell("median and quartiles", span=2))
+    return _table(shown, ["kernel", *heads, *rates, shown._heads[-1]], line)
+
+
+def _reach(shown: Timings) -> float:
+    """Return the end of the axis of speed-ups: beyond all estimates, and beyond intervals unless they are very wide."""
+    ends = [
+        (row.speedup, max(row.speedup_low, row.speedup / 3), min(row.speedup_high, row.speedup * 3))
+        for row in shown.rows
+        if row.speedup_low and row.speedup_high
+    ]
+    most = max((max(ratio, 1 / ratio) for each in ends for ratio in each), default=1.0)
+    return next((end for end in _ENDS if end >= most * 0.999), _ENDS[-1])
 
 
 def memory(shown: Memory) -> Html:
@@ -70,7 +94,7 @@ def trace(shown: Trace) -> Html:
         return paragraph(str(shown))
     lines = [[*cells[:-1], Cell(cells[-1], align="num")] for cells in map(shown.cells, shown.shown)]
     head = [*shown._heads[:-1], Cell(shown._heads[-1], align="num")]
-    return join([verdict_note(shown.verdict()), table(head, lines, caption=shown.caption), _conditions(shown)])
+    return join([_verdict_note(shown), table(head, lines, caption=shown.caption), _conditions(shown)])
 
 
 def _table(
@@ -87,23 +111,26 @@ def _table(
         return paragraph(str(shown))
     rows: list[list[object]] = []
     for case, beside in shown.cases().items():
-        rows += [[case], *([row.kernel, *line(row, shown.cells(row), beside)] for row in beside)]
-    return join([verdict_note(shown.verdict()), table(*filled(head, rows), caption=shown.caption), _conditions(shown)])
+        rows += [[f"{case}, {now}" if (now := shown.under_way(beside[0])) else case]]
+        rows += [[row.kernel, *line(row, shown.cells(row), beside)] for row in beside]
+    return join([_verdict_note(shown), table(*filled(head, rows), caption=shown.caption), _conditions(shown)])
+
+
+def _is_final(shown: Table[Any]) -> bool:
+    """Tell whether no rounds come in; while they do nothing has a colour, and nothing folds, as each drawing would close it again."""
+    return not any(map(shown.under_way, shown.rows))
 
 
 def _conditions(shown: Table[Any]) -> Html | str:
-    return fold("conditions", paragraph(shown.conditions(), cls="li-faint")) if shown.conditions() else ""
+    conditions = paragraph(shown.conditions(), cls="li-faint") if shown.conditions() else ""
+    return fold("conditions", conditions) if conditions and _is_final(shown) else conditions
 
 
-def verdict_note(verdict: str, *, is_final: bool = True) -> Html:
-    """Say what was found; with several sizes the figures of each fold behind the overall one.
-
-    Args:
-        verdict: of timings, or of memory.
-        is_final: False while rounds come in: then nothing has a colour, and nothing folds, as each drawing would close it again.
-    """
+def _verdict_note(shown: Table[Any]) -> Html:
+    """Say what was found; with several sizes the figures of each fold behind the overall one."""
     sentences: list[tuple[str, list[str]]] = []
-    for line in verdict.split("\n"):
+    is_final = _is_final(shown)
+    for line in shown.verdict().split("\n"):
         if line.startswith("  ") and sentences:
             sentences[-1][1].append(line.strip())
         else:
@@ -124,15 +151,16 @@ def _figure(text: str, *after: object, cls: str = "") -> Html:
     return tag("span", tag("span", number, cls="li-whole"), *beside, cls=f"li-num {cls}".strip())
 
 
-def _compared(row: Row, ratio: str) -> Html:
-    """Say with a sign, a word and a colour how a row compares with the baseline."""
+def _compared(row: Row, ratio: str, is_open: bool) -> Html:
+    """Say with a sign, a word and a colour how a row compares with the baseline; yet, while rounds come in."""
+    yet = " yet" * is_open
     if row.outcome == "unknown":
-        return tag("span", with_interval(ratio), cls="li-num li-faint li-small")
+        return tag("span", with_interval(ratio), yet, cls="li-num li-faint li-small")
     ratio = ratio.removesuffix(f" {row.finding}")
     if row.outcome in _SIGNS:
         sign = tag("span", f" {_SIGNS[row.outcome]}", aria_hidden="true")
         return _figure(ratio, sign, hidden(f" {row.outcome}"), cls=f"li-is-{_KINDS[row.outcome]}")
-    return join([_figure(ratio), tag("span", f" {row.finding}", cls="li-faint li-small")])
+    return join([_figure(ratio), tag("span", f" {row.finding}{yet}", cls="li-faint li-small")])
 
 
 def sweep(shown: Sweep) -> Html:

@@ -45,11 +45,6 @@ export class Output {
     for (const event of ["wheel", "touchmove", "pointerdown", "keydown"]) this.element.addEventListener(event, onLook, { passive: true });
   }
 
-  /** How many pixels wide a picture may be. */
-  get width() {
-    return Math.round(this.parts.plot.clientWidth || this.element.clientWidth - 24);
-  }
-
   show(name, html) {
     const part = this.parts[name];
     setHtml(part, html);

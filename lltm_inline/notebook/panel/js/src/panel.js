@@ -114,7 +114,7 @@ class Panel {
     }
     this.asked = verb;
     if (["build", "check", "benchmark"].includes(verb)) this.editor.sent();
-    this.link.act(verb, { width: this.output.width, ...more });
+    this.link.act(verb, more);
   }
 
   edited(kind, text) {
