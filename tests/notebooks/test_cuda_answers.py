@@ -20,6 +20,7 @@ from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.tables.counts import Counts
 from tests.notebooks.player import exercises
 from tests.notebooks.test_answers import NOTEBOOKS, NOTHING_YET, at_leisure, conditions, hold, taught, told
+from tests.texts import bodies
 from tests.tiny import forget
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
@@ -532,22 +533,9 @@ def test_10_2(step: int) -> None:
     _judge_scale("10.2", texts, [want for *_, want in ACCESSORS[::step]])
 
 
-LAUNCHER = """
-template <class T>
-void scale_rows(const T* x, const T* w, T* y, int64_t B, int64_t N, cudaStream_t stream) {
-  if (B * N > 0) scale<<<(B * N + 255) / 256, 256, 0, stream>>>(x, w, y, B, N);
-}
-"""
-FREE = """
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
-
-at::Tensor forward(const at::Tensor& x, const at::Tensor& w) {
-  const at::Tensor y = at::empty(x.sizes(), x.options());
-  scale_rows(x.contiguous(), w.contiguous(), y, x.size(0), x.size(1));
-  return y;
-}
-"""
+TEXTS = bodies(__file__)
+LAUNCHER = TEXTS["launcher"]
+FREE = TEXTS["free"]
 
 #: 10.3: changes of the cuda text, changes of the cpp text, and what is wrong.
 LAUNCHERS: list[tuple[str, list[tuple[str, str]], list[tuple[str, str]]]] = [

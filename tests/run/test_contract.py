@@ -17,6 +17,7 @@ from lltm_inline.model.shapes import Shape
 from lltm_inline.run.function import each
 from tests.planted.contract import KINDS, Kind, registered
 from tests.planted.kernels import Planted
+from tests.texts import bodies
 from tests.tiny import forget
 
 pytestmark = pytest.mark.usefixtures("quick_compiler", "kinds")
@@ -172,18 +173,8 @@ def test_a_dtype_that_is_an_argument_is_traced() -> None:
     assert output_dtypes(registry.ops["kind_cast"]) == ("dtype",)
 
 
-LOOP = """
-#include <ATen/ATen.h>
-at::Tensor forward(const at::Tensor& x) {
-  const at::Tensor row = x.contiguous(), y = at::empty_like(row);
-  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "twice", [&] {
-    const scalar_t* from = row.const_data_ptr<scalar_t>();
-    scalar_t* to = y.mutable_data_ptr<scalar_t>();
-    for (int64_t i = 0; i < x.numel(); ++i) to[i] = 2 * from[i];
-  });
-  return y;
-}
-"""
+TEXTS = bodies(__file__)
+LOOP = TEXTS["loop"]
 
 
 @pytest.fixture
