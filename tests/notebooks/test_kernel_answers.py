@@ -34,8 +34,16 @@ pytestmark = [
 
 def answers(exercise: str) -> list[Text]:
     """Read the answers of an exercise: edits of a text, and how what is said of it begins; nothing of a right one."""
-    file = Path(__file__).with_name("answers") / f"{exercise.replace('.', '_')}.cpp"
+    [file] = Path(__file__).with_name("answers").glob(f"{exercise.replace('.', '_')}.c*")
     return [*texts_in(file, may=("says", "saves"))]
+
+
+def changed(text: str, answer: Text) -> str:
+    """Change a text as an answer does."""
+    for old, new in answer.edits:
+        assert old in text, (answer.name, old, text)
+        text = text.replace(old, new)
+    return text
 
 
 def numbered(*exercises: str) -> pytest.MarkDecorator:
@@ -114,11 +122,7 @@ def test_texts(exercise: str, number: int) -> None:
 
 def edited(base: li.Kernel, answer: Text, **fields: Any) -> li.Kernel:
     """Change a kernel's text as `edit` would; that would count it among the revisions of this process."""
-    text = base.cpp
-    for old, new in answer.edits:
-        assert old in text, (old, text)
-        text = text.replace(old, new)
-    return base.replace(cpp=text, saves=answer.words("saves") or base.saves, **fields)
+    return base.replace(cpp=changed(base.cpp, answer), saves=answer.words("saves") or base.saves, **fields)
 
 
 @pytest.fixture
@@ -154,11 +158,7 @@ def test_bindings(exercise: str, number: int) -> None:
     kept = Instead(registry=SimpleNamespace(register=lambda one: one))
     names = taught("11.3", "STABLE", "lean", "BINDING", "careless", li=kept)
     exec(cells("11.3")[0], names)
-    text = names["CAREFUL"]
-    for old, new in answer.edits:
-        assert old in text
-        text = text.replace(old, new)
-    careful = names["lean"].replace(binding=text)
+    careful = names["lean"].replace(binding=changed(names["CAREFUL"], answer))
     hold(answer, judge(exercise, **names | {"careful": careful}), anywhere=True)
 
 
