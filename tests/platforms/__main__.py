@@ -133,9 +133,12 @@ def try_out(environment: Environment, wheel: Path, directory: Path, *, keep: boo
     )
     say(name, f"installed; changed: {', '.join(trial.changed) or 'nothing'}; added: {', '.join(trial.added)}")
     with tempfile.TemporaryDirectory(prefix="lltm_inline-platform-", ignore_cleanup_errors=True) as home:
-        cells = walk(name, own, compiler, (environment.how,), home)
+        runs: list[tuple[str, ...]] = [(environment.how,)]
         if environment.notebook:
-            cells += walk(name, own, compiler, ("notebook", str(ROOT / "notebooks" / environment.notebook)), home)
+            runs.append(("notebook", str(ROOT / "notebooks" / environment.notebook)))
+        with ThreadPoolExecutor(len(runs)) as pool:  # each waits for one compiler most of the time
+            walks = [*pool.map(lambda run: walk(name, own, compiler, run, home), runs)]
+        cells = [cell for each in walks for cell in each]
     if not keep:
         shutil.rmtree(room)
     return replace(trial, cells=tuple(cells))
