@@ -100,6 +100,7 @@ def test_what_new_makes_of_a_cuda_kernel_is_ready(tmp_path: Path) -> None:
     assert found.green and [trial.kind for trial in found.trials] == ["solution", "starter", "wrong"], str(found)
 
 
+@pytest.mark.full
 def test_a_solution_that_falls_takes_no_mutants_along(tmp_path: Path) -> None:
     """They are not tried: what is wrong with it is wrong with each of them."""
     folder = tmp_path / "made"

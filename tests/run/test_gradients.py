@@ -16,7 +16,7 @@ from lltm_inline.run.function import Function
 from tests.texts import bodies
 from tests.tiny import STABLE, forget
 
-pytestmark = [pytest.mark.full, pytest.mark.usefixtures("quick_compiler")]
+pytestmark = [pytest.mark.full, pytest.mark.together, pytest.mark.usefixtures("quick_compiler")]
 
 HEADER = "#include <ATen/ATen.h>\n#include <c10/core/GradMode.h>\nusing at::Tensor;\n"
 

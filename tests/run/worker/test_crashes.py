@@ -109,6 +109,7 @@ def test_good_kernel_is_right() -> None:
 
 
 @pytest.mark.full
+@pytest.mark.together
 @pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
 def test_kernel_does_to_a_plain_process_what_the_table_says(row: Row, plain: dict[str, str]) -> None:
     """Without the worker the kernel really kills, hangs, fills or lies: none of it was taken away by the compiler."""
