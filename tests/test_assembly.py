@@ -1626,6 +1626,7 @@ def test_a_call_in_a_loop_within_a_dispatch_is_told() -> None:
     assert " 1 loop (" in shown.headline
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("compiler", [pytest.param(name, marks=needs(name)) for name in ("g++", "clang++")])
 def test_of_several_loops_within_a_dispatch_the_one_that_calls_is_named(compiler: str) -> None:
     """At its own line, by what it calls; what the compiler says of another one stands at the macro's line, and says so."""
