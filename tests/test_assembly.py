@@ -42,37 +42,13 @@ from tests import tiny
 from tests.html_checks import read
 from tests.needs import need, needs
 from tests.quick import QUICK
+from tests.texts import bodies
 
 #: By its path, where PATH has little else.
 GCC = shutil.which("g++") or "g++"
+TEXTS = bodies(__file__)
 #: One loop over floats or doubles, which knows that nothing overlaps.
-LOOP = r"""
-#include <cmath>
-#include <torch/csrc/stable/ops.h>
-
-using torch::stable::Tensor;
-
-template <class T>
-void scale(T* __restrict y, const T* __restrict x, int64_t n) {
-  for (int64_t i = 0; i < n; ++i)
-    y[i] = T(FACTOR) * x[i];
-}
-
-Tensor forward(const Tensor& x) {
-  Tensor row = torch::stable::contiguous(x), y = torch::stable::empty_like(row);
-  const int64_t n = row.numel();
-  if (row.scalar_type() == torch::headeronly::ScalarType::Double) {
-    scale(static_cast<double*>(y.mutable_data_ptr()), static_cast<const double*>(row.const_data_ptr()), n);
-  } else {
-    scale(static_cast<float*>(y.mutable_data_ptr()), static_cast<const float*>(row.const_data_ptr()), n);
-  }
-  return y;
-}
-
-Tensor backward(const Tensor& d_y, std::array<bool, 1> wanted) {
-  return wanted[0] ? forward(d_y) : Tensor();
-}
-"""
+LOOP = TEXTS["loop"]
 #: The loop's own line.
 LINE = LOOP.split("\n").index("    y[i] = T(FACTOR) * x[i];") + 1
 CALLS = LOOP.replace("T(FACTOR) * x[i]", "T(FACTOR) * std::tgamma(x[i])")
@@ -268,13 +244,7 @@ SAID = LOOP.replace(
     """template <class T>
 void scale(T* __restrict y, const T* __restrict x, int64_t n) {
 """,
-    """__attribute__((noinline)) int64_t away(int64_t n) { return n; }
-inline float near(float x) { return x + 1; }
-
-template <class T>
-void scale(T* y, const T* x, int64_t n) {
-  n = away(n);
-""",
+    TEXTS["said"],
 ).replace("T(FACTOR) * x[i]", "near(x[i])")
 
 
@@ -375,29 +345,7 @@ REASONS = {
         "", "",
     ),
 }  # fmt: skip
-LOOPS = r"""
-#include <torch/csrc/stable/ops.h>
-
-using torch::stable::Tensor;
-
-__attribute__((noinline)) float work(int64_t n, float* a, float* b, float* c, const float* d, const float* e, const float* f) {
-  float state = 0;
-  LOOP
-  return state;
-}
-
-Tensor forward(const Tensor& x) {
-  Tensor y = torch::stable::empty_like(x);
-  float* p = static_cast<float*>(y.mutable_data_ptr());
-  const float* q = static_cast<const float*>(x.const_data_ptr());
-  p[0] = work(x.numel(), p, p + 1, p + 2, q, q + 1, q + 2);
-  return y;
-}
-
-Tensor backward(const Tensor& d_y, std::array<bool, 1> wanted) {
-  return wanted[0] ? forward(d_y) : Tensor();
-}
-"""
+LOOPS = TEXTS["loops"]
 
 
 @pytest.mark.full
@@ -1662,22 +1610,7 @@ def test_of_very_much_code_the_beginning_is_listed() -> None:
 
 
 #: A loop that g++ counts as the line of the macro around it.
-DISPATCHED = """
-#include <ATen/ATen.h>
-#include <ATen/Dispatch.h>
-#include <ATen/Parallel.h>
-at::Tensor forward(const at::Tensor& x) {
-  at::Tensor y = at::empty_like(x);
-  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "tiny", [&] {
-    const scalar_t* from = x.const_data_ptr<scalar_t>();
-    scalar_t* to = y.mutable_data_ptr<scalar_t>();
-    at::parallel_for(0, x.numel(), 1024, [=](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) to[i] = std::exp(from[i]);
-    });
-  });
-  return y;
-}
-"""
+DISPATCHED = TEXTS["dispatched"]
 
 
 def test_a_call_in_a_loop_within_a_dispatch_is_told() -> None:
@@ -1694,6 +1627,7 @@ def test_a_call_in_a_loop_within_a_dispatch_is_told() -> None:
     assert " 1 loop (" in shown.headline
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("compiler", [pytest.param(name, marks=needs(name)) for name in ("g++", "clang++")])
 def test_of_several_loops_within_a_dispatch_the_one_that_calls_is_named(compiler: str) -> None:
     """At its own line, by what it calls; what the compiler says of another one stands at the macro's line, and says so."""

@@ -42,8 +42,8 @@ ERRORS = {
     "lltm_inline/ops/d_sigmoid/cpp.py": 1,  # a parameter pack of pointers, const From*... from
     "notebooks/00_tour.ipynb": 1,  # a mistake that the lesson makes
     "notebooks/02_compiler_errors.ipynb": 1,  # another one
-    "tests/planted/cheats/__init__.py": 2,  # conditions, which are no texts
-    "tests/planted/cheats/cuda.py": 1,  # an attribute alone, which is planted before a kernel
+    "tests/planted/cheats/__init__.py": 1,  # a part of a text
+    "tests/planted/cheats/right.cu": 1,  # a word that stands for what is planted
     "tests/planted/cuda/right/variadic_map.cu": 1,  # a parameter pack of pointers
 }
 

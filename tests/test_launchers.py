@@ -18,6 +18,7 @@ from lltm_inline.source.launchers import find_launchers, host_text, instances_te
 from lltm_inline.source.template import devices_of, render
 from tests.cuda_twin import launches_as_loops, twin
 from tests.needs import needs
+from tests.texts import bodies
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
 
@@ -170,29 +171,9 @@ def test_params_used_in_a_condition_stay_ahead_of_it() -> None:
     assert '#include <a>\n#define A 2\n#line 3 "tiny/classic"\n#if A > 1' in rendered.cuda
 
 
-CUDA = r"""
-#include <cmath>
-template <class T> __global__ void add_kernel(const T* x, const int64_t* shift, T* y, T factor, int n) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = factor * x[i] + (shift ? T(*shift) : T(0));
-}
-template <class T> void add(const T* x, const int64_t* shift, T* y, T factor, int n, cudaStream_t stream) {
-  if (n) add_kernel<T><<<(n + THREADS - 1) / THREADS, THREADS, 0, stream>>>(x, shift, y, factor, n);
-}
-"""
-CPP = r"""
-#include <ATen/ops/empty_like.h>
-at::Tensor forward(const at::Tensor& x, double mode) {
-  const at::Tensor y = at::empty_like(x);
-  if (mode == 0) add(x, at::Tensor(), y, 2.5, x.numel());
-  if (mode == 1) add(x, at::empty_like(x), y, 2.5, x.numel());
-  if (mode == 2) add(x, at::Tensor(), y, 2.5, int64_t(1) << 40);
-  if (mode == 3) add(at::Tensor(), at::Tensor(), at::Tensor(), 2.5, 0);
-  if (mode == 4) add(x.to(at::kInt), at::Tensor(), y, 2.5, x.numel());
-  if (mode == 5) add(x.to(at::kFloat), at::Tensor(), y, 2.5, x.numel());
-  return y;
-}
-"""
+TEXTS = bodies(__file__, ".cu")
+CUDA = TEXTS["cuda"]
+CPP = TEXTS["cpp"]
 
 
 @pytest.fixture(scope="module")

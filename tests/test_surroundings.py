@@ -152,6 +152,7 @@ def test_headers_by_another_cpath(
     assert made[0].sha256 != made[1].sha256
 
 
+@pytest.mark.full
 def test_a_library_that_is_preloaded(usual: str) -> None:
     """What LD_PRELOAD brings, or fails to bring with a word in every log, changes nothing of what is said."""
     assert session(LD_PRELOAD=f"{NOWHERE}.so libm.so.6", LD_LIBRARY_PATH=NOWHERE) == usual
@@ -179,6 +180,7 @@ def test_what_cannot_be_is_said_first(variables: dict[str, str], said: str) -> N
     assert session(**variables) == f"{said}\n"
 
 
+@pytest.mark.full
 def test_a_compiler_that_finds_no_parts_of_its_own() -> None:
     """Where a compiler fails and says nothing of a text, the variables that it reads are named."""
     said = session(CXX="g++", GCC_EXEC_PREFIX=NOWHERE).splitlines()[0]
@@ -200,6 +202,7 @@ def test_a_cache_from_which_nothing_may_be_loaded(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.full
 def test_python_without_headers(usual: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that includes Python.h names the package that brings it; others need none."""
     folder = sysconfig.get_path("include")
@@ -288,6 +291,7 @@ def test_letters_that_build_tools_misread(
     assert str(caught.value) == said + "Set LLTM_INLINE_CACHE to a directory of your own"
 
 
+@pytest.mark.full
 def test_torch_where_ninja_cannot_find_it(tmp_path: Path) -> None:
     """One letter of torch's own path cannot be written down for ninja."""
     project = tmp_path / "a$b"

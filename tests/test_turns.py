@@ -21,12 +21,21 @@ def test_full(n): pass
 
 def test_quick(): pass
 """
+TOGETHER = """
+import pytest
+
+@pytest.mark.full
+@pytest.mark.together
+@pytest.mark.parametrize("n", range(9))
+def test_one(n): pass
+"""
 
 
 def run(folder: Path, *options: str) -> str:
     """Run the tests of a folder with the option."""
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  full\n")
-    (folder / "test_some.py").write_text(TESTS)
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  full\n  together\n")
+    if not list(folder.glob("test_*.py")):
+        (folder / "test_some.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-p", "tests.turns", "-p", "xdist", "-rA", *options, str(folder)]
     done = subprocess.run(
         command,
@@ -52,6 +61,15 @@ def test_a_run_takes_its_turns(tmp_path: Path) -> None:
     full = len(ran) - 1
     said = f"--eighth=12 took {full} of 40 tests marked full (part 4 of 8)"
     assert said in run(tmp_path, "--eighth=12", "-q").splitlines() and 0 < full < 10
+
+
+def test_a_file_has_one_turn(tmp_path: Path) -> None:
+    """Where its tests are marked so, as they share what takes long to make: all in one run of eight, none in the others."""
+    (tmp_path / "test_some.py").write_text(TOGETHER)
+    name = "test_some.py"
+    assert len(passed(run(tmp_path, f"--eighth={number(name)}"))) == 9
+    (tmp_path / "test_more.py").write_text("def test_quick(): pass\n")
+    assert passed(run(tmp_path, f"--eighth={number(name) + 1}")) == ["PASSED test_more.py::test_quick"]
 
 
 def test_workers_take_the_same(tmp_path: Path) -> None:

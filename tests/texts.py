@@ -81,3 +81,8 @@ def texts_in(path: Path, needs: Collection[str] = (), may: Collection[str] | Non
         if wrong := sorted(unread | (set(needs) - said.keys())):
             raise ValueError(f"{path.name}: {name!r} lacks, or has in vain: {', '.join(wrong)}")
         yield Text(name, said, rest[end:])
+
+
+def bodies(file: str, suffix: str = ".cpp") -> dict[str, str]:
+    """Give the texts of a file of tests, which stand beside it, by name."""
+    return {text.name: text.body for text in texts_in(Path(file).with_suffix(suffix))}

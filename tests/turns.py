@@ -1,8 +1,9 @@
 """Runs that take turns: `--eighth=N` leaves most of what takes long to other runs, and any eight in a row have each test.
 
 Of the tests marked `full` a run takes an eighth, of all others all: those whose own number has the same rest as N when divided by
-eight. A test's number is a digest of its name, the same on every machine and whatever else is collected. The last lines of a run
-say how many it took.
+eight. A test's number is a digest of its name, the same on every machine and whatever else is collected; tests marked `together`
+have that of their file, as they share what takes longer to make than they take themselves. The last lines of a run say how many it
+took.
 """
 
 from __future__ import annotations
@@ -34,8 +35,13 @@ def number(nodeid: str) -> int:
 
 
 def takes(run: int, nodeid: str) -> bool:
-    """Whether a test marked `full` has its turn in a run."""
+    """Whether a test marked `full`, or a file of such, has its turn in a run."""
     return number(nodeid) % SHARES == run % SHARES
+
+
+def turn_of(item: pytest.Item) -> str:
+    """Name what has a turn: a test by itself, or its file."""
+    return item.nodeid.partition("::")[0] if item.get_closest_marker("together") else item.nodeid
 
 
 @pytest.hookimpl(trylast=True)
@@ -45,7 +51,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if run is None:
         return
     full = [item for item in items if item.get_closest_marker("full")]
-    left = [item for item in full if not takes(run, item.nodeid)]
+    left = [item for item in full if not takes(run, turn_of(item))]
     taken, away = [len(full) - len(left), len(full)], set(left)
     items[:] = [item for item in items if item not in away]
     config.hook.pytest_deselected(items=left)

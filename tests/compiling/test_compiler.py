@@ -467,6 +467,7 @@ def test_a_header_is_not_waited_for_without_end(
     assert not list((fresh_cache / "headers").iterdir()) and not list((fresh_cache / "tmp").iterdir())
 
 
+@pytest.mark.full
 def test_the_first_text_of_a_script_makes_no_header(
     tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

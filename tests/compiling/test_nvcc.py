@@ -29,21 +29,10 @@ from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.source.template import render
 from tests.compiling.mistakes_cuda import CLASSIC, CUDA, MISTAKES, STUDENTS, Mistake
 from tests.needs import need, needs
+from tests.texts import bodies
 
-CPP = r"""
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/empty_like.h>
-
-at::Tensor scaled(const at::Tensor& x) {
-  const at::Tensor y = at::empty_like(x);
-  times(x, y, x.numel());
-  return y;
-}
-at::Tensor forward(const at::Tensor& x) { return scaled(x.contiguous()); }
-at::Tensor backward(const at::Tensor& d_y, std::array<bool, 1> wanted) {
-  return wanted[0] ? scaled(d_y.contiguous()) : at::Tensor();
-}
-"""
+TEXTS = bodies(__file__)
+CPP = TEXTS["cpp"]
 
 
 def kernel(cuda: str = CUDA, cpp: str = CPP, factor: float = 2, **fields: Any) -> Kernel:

@@ -171,6 +171,7 @@ def wheel(shell: Shell) -> Path:
     return built
 
 
+@pytest.mark.full
 def test_stable_wheel(wheel: Path) -> None:
     """One wheel, tagged for every Python from 3.11 on."""
     assert "-cp311-abi3-" in wheel.name

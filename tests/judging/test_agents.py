@@ -15,10 +15,10 @@ import yaml
 
 from lltm_inline.__main__ import main
 from lltm_inline.judging.verdict import CHEATS, CODES
+from tests.judging.twins import TWINS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "agents.md").read_text()
-BENCH = Path(__file__).with_name("files") / "bench"
 
 
 def blocks(language: str) -> list[str]:
@@ -31,8 +31,8 @@ def test_the_loop_mends_a_kernel(tmp_path: Path) -> None:
     """An index past the end is found, edited by the program, and the file is right; in the lines that the page promises."""
     (loop,) = [block for block in blocks("python") if "improve" in block]
     assert len([line for line in loop.splitlines() if line]) <= 20
-    shutil.copy(BENCH / "relu.py", tmp_path / "relu.py")
-    shutil.copy(BENCH / "relu_out_of_bounds.py", tmp_path / "relu_new.py")
+    shutil.copy(TWINS / "relu.py", tmp_path / "relu.py")
+    shutil.copy(TWINS / "relu_out_of_bounds.py", tmp_path / "relu_new.py")
     (tmp_path / "loop.py").write_text(loop)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "loop.py"], cwd=tmp_path, capture_output=True, text=True, env=environment)
@@ -44,9 +44,9 @@ def test_the_loop_mends_a_kernel(tmp_path: Path) -> None:
 def test_the_fixture_lets_a_test_fall_with_the_verdict(tmp_path: Path) -> None:
     """And pass where the file is right."""
     (fixture,) = [block for block in blocks("python") if "lltm.right" in block]
-    shutil.copy(BENCH / "relu.py", tmp_path / "relu.py")
-    shutil.copy(BENCH / "relu_new.py", tmp_path / "relu_new.py")
-    shutil.copy(BENCH / "relu_decoy.py", tmp_path / "relu_decoy.py")
+    shutil.copy(TWINS / "relu.py", tmp_path / "relu.py")
+    shutil.copy(TWINS / "relu_new.py", tmp_path / "relu_new.py")
+    shutil.copy(TWINS / "relu_decoy.py", tmp_path / "relu_decoy.py")
     (tmp_path / "test_it.py").write_text(fixture + fixture.replace("test_mine", "test_other").replace("_new", "_decoy"))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}

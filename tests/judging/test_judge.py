@@ -16,6 +16,7 @@ import lltm_inline as li
 from lltm_inline.__main__ import main
 from lltm_inline.judging.trial import differing
 from lltm_inline.judging.verdict import CHEATS, CODES, Verdict, sarif
+from tests.judging.twins import TWINS
 
 FILES = Path(__file__).with_name("files")
 #: What `make test` tries; each of the others is built from a text of its own, or shows less.
@@ -26,7 +27,7 @@ def solutions() -> list[pytest.param]:
     """List the files with a verdict in their first lines, and the folders of tasks."""
     found = [
         path
-        for path in sorted(FILES.rglob("*"))
+        for path in sorted([*FILES.rglob("*"), *TWINS.iterdir()], key=lambda path: path.stem)
         if path.suffix in (".py", ".cu", ".ipynb") and "verdict: " in path.read_text()
     ]
     paths = [path.parent if path.stem == "submission" else path for path in found]
@@ -223,7 +224,7 @@ def test_inputs_of_a_folder_are_refused(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_folder_is_judged_by_several_processes(tmp_path: Path) -> None:
     """As a class is graded; the verdicts are those of one."""
     for name in ("relu.py", "relu_new.py", "relu_decoy.py"):
-        shutil.copy(FILES / "bench" / name, tmp_path / name)
+        shutil.copy(TWINS / name, tmp_path / name)
     done = subprocess.run(
         [sys.executable, "-m", "lltm_inline", "judge", tmp_path, "--jobs", "2", "--json"],
         capture_output=True,

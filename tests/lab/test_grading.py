@@ -469,6 +469,7 @@ def test_workers_that_are_killed(tmp_path: Path) -> None:
     assert kernel.points is None and "KilledWorker" in kernel.not_graded and grades.score("ann") is None
 
 
+@pytest.mark.full
 def test_nobody_else_gets_work_done_by_the_grader() -> None:
     """Its processes listen at ports that every user of this machine reaches: they know each other by keys of this run."""
     import distributed

@@ -16,6 +16,7 @@ from lltm_inline.workers.limits import Limits
 from tests.needs import needs
 from tests.planted.cheats import RIGHT
 from tests.quick import QUICK
+from tests.texts import bodies
 
 pytestmark = needs("Landlock and seccomp")
 
@@ -54,20 +55,9 @@ def test_a_right_kernel_has_all_points_for_every_seed(label: str, compiler: str)
         assert {mark.criterion: mark.reason for mark in marks if mark.reason} == {}, number
 
 
+TEXTS = bodies(__file__)
 #: Adds to a tensor that it is given, and returns nothing.
-_ADDS = """
-#include <ATen/Dispatch.h>
-#include <ATen/core/Tensor.h>
-void forward(const at::Tensor& x, at::Tensor& out) {
-  const at::Tensor a = x.contiguous(), b = out.contiguous();
-  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "adds", [&] {
-    const scalar_t* p = a.const_data_ptr<scalar_t>();
-    scalar_t* q = b.mutable_data_ptr<scalar_t>();
-    for (int64_t i = 0; i < b.numel(); ++i) q[i] += p[i];
-  });
-  if (!b.is_same(out)) out.copy_(b);
-}
-"""
+_ADDS = TEXTS["_adds"]
 
 
 @pytest.mark.full

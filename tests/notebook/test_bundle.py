@@ -132,6 +132,7 @@ def test_units() -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.full
 def test_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
     """Where npm can install, a bundle made anew is the committed one byte for byte."""
     program = node()

@@ -16,7 +16,7 @@ from tests.browser.chromium import find_chromium, running_chromium
 from tests.html_checks import contrast, over, read, rgb
 from tests.needs import need
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.together]
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -15,7 +15,7 @@ from tests.notebook.sessions import Session, reply, session
 from tests.run.worker.crash_rows import wait_for_kernel
 from tests.tiny import STABLE
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.together]
 
 PATIENCE = 180.0
 OPEN = """

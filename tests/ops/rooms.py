@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -13,11 +14,22 @@ from lltm_inline.model.registry import Kernel
 from tests.planted.kernels import Planted
 from tests.quick import QUICK
 
+#: So many wrong kernels of each op fall in `make test`.
+AT_ONCE = 3
 
-def build_all(kernel_of: Callable[[Planted], Kernel], planted: Sequence[Planted], *more: Kernel | str) -> None:
-    """Build the planted kernels of an op, and others, several compilers beside each other."""
-    li.build([kernel_of(one) for one in planted if one.python is None], progress=False, compiler=QUICK)
-    li.build(list(more), progress=False)
+
+def each_planted(planted: Mapping[str, Planted]) -> pytest.MarkDecorator:
+    """Try the wrong kernels of an op: three in `make test`, as the sections of a check that find them are tried in each op."""
+    rows = [
+        pytest.param(one, id=name, marks=[pytest.mark.full] * (number >= AT_ONCE))
+        for number, (name, one) in enumerate(planted.items())
+    ]
+    return pytest.mark.parametrize("planted", rows)
+
+
+def build_all(*kernels: Kernel | str) -> None:
+    """Build the right kernels of an op, several compilers beside each other."""
+    li.build(list(kernels), progress=False)
 
 
 def assert_found(planted: Planted, kernel: Kernel) -> None:

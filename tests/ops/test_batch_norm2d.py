@@ -10,7 +10,7 @@ import torch
 import lltm_inline as li
 from lltm_inline.checking.check import check
 from tests.needs import need
-from tests.ops.rooms import assert_found, build_all
+from tests.ops.rooms import assert_found, build_all, each_planted
 from tests.planted.batch_norm2d import PLANTED, hand, kernel_of
 from tests.planted.kernels import Planted
 
@@ -37,7 +37,7 @@ SIZES = [
 @pytest.fixture(scope="module", autouse=True)
 def built(quick_compiler: None) -> None:
     """Build the kernels and the wrong ones at once, several compilers beside each other."""
-    build_all(kernel_of, list(PLANTED.values()), *KERNELS.values())
+    build_all(*KERNELS.values())
 
 
 def images(size: tuple[int, ...], dtype: torch.dtype = torch.float64) -> torch.Tensor:
@@ -67,7 +67,7 @@ def test_planted_errors_start_from_right_formulas() -> None:
     assert report.ok, str(report)
 
 
-@pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
+@each_planted(PLANTED)
 def test_planted_error_is_found_for_its_own_reason(planted: Planted) -> None:
     """Each planted kernel is rejected, in the section, for the quantity and with the words that name its defect."""
     assert_found(planted, kernel_of(planted))

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import lltm_inline as li
-from tests.ops.rooms import assert_found, assert_right, build_all, gradients, randn
+from tests.ops.rooms import assert_found, assert_right, build_all, each_planted, gradients, randn
 from tests.planted.complex_abs2 import PLANTED, kernel_of
 from tests.planted.kernels import Planted
 
@@ -31,7 +31,7 @@ def randc(*shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
 @pytest.fixture(scope="module", autouse=True)
 def built(quick_compiler: None) -> None:
     """Build everything at once."""
-    build_all(kernel_of, list(PLANTED.values()), POINTER)
+    build_all(POINTER)
 
 
 @pytest.mark.parametrize("name", ("complex_abs2/python", POINTER))
@@ -40,7 +40,7 @@ def test_shipped_kernels_are_right(name: str) -> None:
     assert_right(name)
 
 
-@pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
+@each_planted(PLANTED)
 def test_planted_error_is_found(planted: Planted) -> None:
     """Each wrong kernel is rejected for its own reason."""
     assert_found(planted, kernel_of(planted))

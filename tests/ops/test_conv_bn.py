@@ -9,7 +9,7 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.checking.check import check
-from tests.ops.rooms import assert_found, build_all
+from tests.ops.rooms import assert_found, build_all, each_planted
 from tests.planted.conv_bn import PLANTED, kernel_of
 from tests.planted.kernels import Planted
 
@@ -27,7 +27,7 @@ SIZES = [
 @pytest.fixture(scope="module", autouse=True)
 def built(quick_compiler: None) -> None:
     """Build the kernels, the two halves and the wrong ones at once, several compilers beside each other."""
-    build_all(kernel_of, list(PLANTED.values()), *BUILT, "conv2d/aten", "batch_norm2d/aten")
+    build_all(*BUILT, "conv2d/aten", "batch_norm2d/aten")
 
 
 def inputs(size: tuple[int, ...], dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
@@ -52,7 +52,7 @@ def test_kernels_are_right(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*output of this custom operator")  # torch's own word for one of the mistakes
-@pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
+@each_planted(PLANTED)
 def test_planted_error_is_found_for_its_own_reason(planted: Planted) -> None:
     """Each planted kernel is rejected, in the section, for the quantity and with the words that name its defect."""
     assert_found(planted, kernel_of(planted))

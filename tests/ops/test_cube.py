@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import lltm_inline as li
-from tests.ops.rooms import assert_found, assert_right, build_all, randn
+from tests.ops.rooms import assert_found, assert_right, build_all, each_planted, randn
 from tests.planted.cube import PLANTED, kernel_of
 from tests.planted.kernels import Planted
 
@@ -18,7 +18,7 @@ WRONG_TWICE = ("intermediate_as_extra", "cut_out_of_the_graph", "pointers_in_bac
 @pytest.fixture(scope="module", autouse=True)
 def built(quick_compiler: None) -> None:
     """Build everything at once."""
-    build_all(kernel_of, list(PLANTED.values()), ATEN)
+    build_all(ATEN)
 
 
 def leaf() -> torch.Tensor:
@@ -32,7 +32,7 @@ def test_shipped_kernels_are_right(name: str) -> None:
     assert_right(name)
 
 
-@pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
+@each_planted(PLANTED)
 def test_planted_error_is_found(planted: Planted) -> None:
     """Each wrong kernel is rejected for its own reason."""
     assert_found(planted, kernel_of(planted))

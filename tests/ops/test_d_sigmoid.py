@@ -9,7 +9,7 @@ import torch
 
 import lltm_inline as li
 from tests.needs import need
-from tests.ops.rooms import assert_found, assert_right, build_all, gradients, randn
+from tests.ops.rooms import assert_found, assert_right, build_all, each_planted, gradients, randn
 from tests.planted.d_sigmoid import PLANTED, kernel_of
 from tests.planted.kernels import Planted
 
@@ -19,7 +19,7 @@ BUILT = ("d_sigmoid/aten", "d_sigmoid/cpp")
 @pytest.fixture(scope="module", autouse=True)
 def built(quick_compiler: None) -> None:
     """Build everything at once."""
-    build_all(kernel_of, list(PLANTED.values()), *BUILT)
+    build_all(*BUILT)
 
 
 @pytest.mark.parametrize("name", ("d_sigmoid/python", *BUILT))
@@ -28,7 +28,7 @@ def test_shipped_kernels_are_right(name: str) -> None:
     assert_right(name)
 
 
-@pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
+@each_planted(PLANTED)
 def test_planted_error_is_found(planted: Planted) -> None:
     """Each wrong kernel is rejected for its own reason."""
     assert_found(planted, kernel_of(planted))

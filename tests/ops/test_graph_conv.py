@@ -10,7 +10,7 @@ from torch.profiler import ProfilerActivity, profile
 
 import lltm_inline as li
 from lltm_inline.checking.check import check
-from tests.ops.rooms import assert_found, build_all
+from tests.ops.rooms import assert_found, build_all, each_planted
 from tests.planted.graph_conv import PLANTED, TUTORIAL, kernel_of
 from tests.planted.kernels import Planted
 
@@ -39,7 +39,7 @@ ORDERS = [(7, 3, 5), (7, 5, 3), (7, 9, 3)]
 @pytest.fixture(scope="module", autouse=True)
 def built(quick_compiler: None) -> None:
     """Build the kernels and the wrong ones at once, several compilers beside each other."""
-    build_all(kernel_of, [*PLANTED.values(), TUTORIAL], *TEXTS)
+    build_all(*TEXTS)
 
 
 def inputs(size: tuple[int, int, int], dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
@@ -63,7 +63,7 @@ def test_kernels_are_right(name: str) -> None:
     assert report.ok, str(report)
 
 
-@pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
+@each_planted(PLANTED)
 def test_planted_error_is_found_for_its_own_reason(planted: Planted) -> None:
     """Each planted kernel is rejected, in the section, for the quantity and with the words that name its defect."""
     assert_found(planted, kernel_of(planted))

@@ -11,7 +11,7 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.checking.check import check
-from tests.ops.rooms import assert_found, build_all
+from tests.ops.rooms import assert_found, build_all, each_planted
 from tests.planted.kernels import Planted
 from tests.planted.linear import PLANTED, kernel_of
 
@@ -23,7 +23,7 @@ SIZES = [(1, 1, 1), (3, 17, 5), (0, 3, 5), (3, 0, 5), (3, 5, 0), (129, 7, 127)]
 @pytest.fixture(scope="module", autouse=True)
 def built(quick_compiler: None) -> None:
     """Build the kernel and the wrong ones at once, several compilers beside each other."""
-    build_all(kernel_of, list(PLANTED.values()), NAME)
+    build_all(NAME)
 
 
 def inputs(size: tuple[int, int, int], dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
@@ -39,7 +39,7 @@ def test_kernels_are_right(name: str) -> None:
     assert report.ok, str(report)
 
 
-@pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
+@each_planted(PLANTED)
 def test_planted_error_is_found_for_its_own_reason(planted: Planted) -> None:
     """Each planted kernel is rejected, in the section, for the quantity and with the words that name its defect."""
     assert_found(planted, kernel_of(planted))

@@ -15,7 +15,7 @@ from lltm_inline.compiling.compiler import build
 from lltm_inline.model.registry import Kernel
 from lltm_inline.ops.gemm import GemmChoice, gemm_choices
 
-pytestmark = [pytest.mark.full, pytest.mark.usefixtures("quick_compiler")]
+pytestmark = [pytest.mark.full, pytest.mark.together, pytest.mark.usefixtures("quick_compiler")]
 
 OP = li.registry.ops["lltm"]
 KERNEL = li.registry["lltm/onednn"]

@@ -7,7 +7,7 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import lltm_inline as li
-from tests.ops.rooms import assert_found, assert_right, build_all, gradients, randn
+from tests.ops.rooms import assert_found, assert_right, build_all, each_planted, gradients, randn
 from tests.planted.kernels import Planted
 from tests.planted.sin_add import PLANTED, kernel_of
 
@@ -15,7 +15,7 @@ from tests.planted.sin_add import PLANTED, kernel_of
 @pytest.fixture(scope="module", autouse=True)
 def built(quick_compiler: None) -> None:
     """Build everything at once."""
-    build_all(kernel_of, list(PLANTED.values()), "sin_add/aten")
+    build_all("sin_add/aten")
 
 
 @pytest.mark.parametrize("name", ("sin_add/python", "sin_add/aten"))
@@ -24,7 +24,7 @@ def test_shipped_kernels_are_right(name: str) -> None:
     assert_right(name)
 
 
-@pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
+@each_planted(PLANTED)
 def test_planted_error_is_found(planted: Planted) -> None:
     """Each wrong kernel is rejected for its own reason."""
     assert_found(planted, kernel_of(planted))

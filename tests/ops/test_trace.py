@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import lltm_inline as li
-from tests.ops.rooms import assert_found, assert_right, build_all, gradients, randn
+from tests.ops.rooms import assert_found, assert_right, build_all, each_planted, gradients, randn
 from tests.planted.kernels import Planted
 from tests.planted.trace import PLANTED, kernel_of
 
@@ -28,7 +28,7 @@ def with_three_axes() -> li.Kernel:
 @pytest.fixture(scope="module", autouse=True)
 def built(quick_compiler: None) -> None:
     """Build everything at once."""
-    build_all(kernel_of, list(PLANTED.values()), "trace/accessor", with_three_axes())
+    build_all("trace/accessor", with_three_axes())
 
 
 @pytest.mark.parametrize("name", ("trace/python", "trace/accessor"))
@@ -37,7 +37,7 @@ def test_shipped_kernels_are_right(name: str) -> None:
     assert_right(name)
 
 
-@pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
+@each_planted(PLANTED)
 def test_planted_error_is_found(planted: Planted) -> None:
     """Each wrong kernel is rejected for its own reason."""
     assert_found(planted, kernel_of(planted))

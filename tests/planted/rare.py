@@ -1,7 +1,7 @@
 """Kernels that are right in all but one situation, and the one case of a check that shows it.
 
-Each is a function in Python, so that nothing is compiled: what is tested is which cases a check tries. docs/checks.md has an
-entry for each.
+Each is a function in Python, so that nothing is compiled: what is tested is which cases a check tries. What each must be rejected
+for, and the op that it is of, stand in edits/rare.txt. docs/checks.md has an entry for each.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lltm_inline.model.registry import Kernel, Op
-from tests.planted.kernels import Planted
+from tests.planted.kernels import Planted, planted_in
 
 
 def product_and_sum(x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
@@ -571,93 +571,18 @@ def leaves_a_handler(x: Tensor) -> Tensor:
     return 2 * x
 
 
-def _rare(
-    op: str, function: Callable[..., Any], why: str, section: str, quantity: str, *says: str, name: str = ""
-) -> Planted:
-    return Planted(name or function.__name__, why, section, quantity, says, op, python=function)
-
-
-_ALL = (
-    _rare("rare_softmax", overflows, "exp() overflows", "parity", "y", "wrong with inputs all 100", "overflows on the way"),
-    _rare("rare_softmax", largest_of_all, "one number for all rows", "parity", "y", "every second row all 1e4 or -1e4"),
-    _rare("rare_softplus", overflows_too, "exp() overflows", "parity", "y", "wrong with inputs all 100"),
-    _rare("rare_scale", overflows_late, "a product on the way", "parity", "y", "the largest and the smallest normal numbers"),
-    _rare("rare_length", overflows_squared, "a product is squared", "parity", "y", "whose products overflow when squared"),
-    _rare(
-        "rare_exp", largest_for_infinity, "a number for infinity", "parity", "y",
-        "infinite or NaN in the reference", "the same infinity",
-    ),
-    _rare("rare_negated_exp", opposite_infinity, "the other infinity", "parity", "y", "got inf, want -inf"),
-    _rare("rare_relu", drops_nan, "NaN becomes zero", "parity", "y", "nan among the inputs", "std::max drops it"),
-    _rare("rare_pair", asks_the_first, "only x is asked for its strides", "parity", "y", "wrong when w is transposed"),
-    _rare("rare_image", channels_last, "channels last is read as contiguous", "parity", "y", "wrong when x is channels last"),
-    _rare("rare_pair", four_axes_at_most, "five axes are too many", "parity", "z", "wrong for shape (2, 1, 3, 2, 5)"),
-    _rare(
-        "rare_affine", _Training.apply, "wrong as in training", "parity", "d_w", "wrong when only d_w, d_b", name="in_training"
-    ),
-    _rare(
-        "rare_pair", _Alone.apply, "the second derivative of one output alone", "gradcheck", "second derivative",
-        "is wrong without an error", name="one_output_twice",
-    ),
-    _rare("rare_rows", remainder_of_four, "n % 8 == 4", "parity", "y", "B=2, F="),
-    _rare("rare_scale", large_ones, "another way for many elements", "parity", "y", "wrong where N >= 100001; right for N <= 100000"),
-    _rare("rare_scale", zero_is_false, "zero is taken for nothing", "parity", "y", "wrong for c = 0"),
-    _rare(
-        "rare_rows", _Address.apply, "a cache by address", "purity", "y",
-        "when the inputs of the last call are changed in place", name="knows_the_address",
-    ),
-    _rare("rare_scale", whole_factor, "a number becomes whole", "parity", "y", "wrong for c = 0.1"),
-    _rare("rare_scale", factor_in_single, "a number loses digits", "parity", "y", "wrong for c = 0.1"),
-    _rare("rare_times", times_in_int, "a factor of 32 bits", "parity", "y", "wrong for k = 2147483649", "int64_t"),
-    _rare("rare_turn", turns_in_int, "a rest of 32 bits", "parity", "y", "wrong for k = ", "int64_t"),
-    _rare("rare_limit", limits_in_int, "a limit of 32 bits", "parity", "y", "wrong for most = ", "int64_t"),
-    _rare("rare_rows", strides_of_the_input, "stride 0", "parity", "forward", "inputs expanded"),
-    _rare("rare_linear", guesses_by_extent, "extents tell the axes", "parity", "y", "B=6, F=6, G=6"),
-    _rare("rare_sums", one_block, "more columns than threads", "parity", "y", "all in columns 1024:"),
-    _rare("rare_rows", rows_of_16_bits, "an index of 16 bits", "parity", "y", "all in rows 65535:65539"),
-    _rare("rare_sums", whole_blocks, "no rest", "parity", "y", "B=2, F=4096"),
-    _rare("rare_unit", divides_by_zero, "a row of zeros", "parity", "y", "wrong with inputs all 0", "divided by it"),
-    _rare("rare_entropy", logarithm_of_zero, "0 log 0", "parity", "y", "wrong with inputs all 0", "its logarithm"),
-    _rare("rare_rows", hoards, "keeps its inputs", "purity", "forward", "each call leaves ", "a static container"),
-    _rare("rare_rows", leaves_double, "a default is left changed", "purity", "forward", "default dtype changed"),
-    _rare("rare_rows", leaves_no_denormals, "flushes to zero", "purity", "forward", "takes them for 0, before keeps them"),
-    _rare("rare_sign", minus_zero, "-0 is not below 0", "parity", "y", "wrong with 0 and -0 among the inputs"),
-    _rare("rare_round", rounds_away, "halves go away from 0", "parity", "y", "half-way between two whole ones", "std::round"),
-    _rare("rare_saturates", clamps_early, "tanh(5) is not 1", "parity", "y", "half-way between two whole ones"),
-    _rare("rare_growth", loses_digits, "exp(x) - 1 near 0", "parity", "y", "wrong with 1e-5 and -1e-9", "use expm1"),
-    _rare("rare_layer", squares_less_square, "two large sums", "parity", "y", "near 1000", "subtract the mean first"),
-    _rare("rare_logsumexp", masked_whole, "a row of -inf", "parity", "y", "wrong with inputs all -inf"),
-    _rare("rare_masked", nothing_masked, "nothing to do", "purity", "y", "y shares its memory with the input x", "masks all False"),
-    _rare("rare_masked", all_masked, "all is masked", "parity", "y", "wrong with masks all True"),
-    _rare("rare_triple", whole_in_double, "integers in double", "parity", "y", "large whole numbers", "want 182040237569502153"),
-    _rare("rare_keys", keys_in_double, "keys in double", "parity", "y", "wrong with whole numbers beyond 2^31 and 2^53", "want 27021"),
-    _rare("rare_keys", keys_in_int, "keys of 32 bits", "parity", "y", "wrong with whole numbers beyond 2^31 and 2^53", "int64_t"),
-    _rare("rare_pair", strides_of_the_other, "two layouts", "parity", "y", "where all tensors are contiguous, wrong when "),
-    _rare(
-        "rare_rows", _OneRowOfGradients.apply, "an expanded axis", "parity", "d_x", "d_y is expanded along its first axis",
-        name="one_row_of_gradients",
-    ),
-    _rare("rare_maximum", drops_nan_of_x, "NaN in one input", "parity", "y", "nan among x"),
-    _rare("rare_rows", not_in_inference, "no gradient wanted", "parity", "y", "wrong under torch.inference_mode()"),
-    _rare("rare_largest", leaves_out_the_end, "the largest is the last", "parity", "y", "the largest numbers in the last row"),
-    _rare("rare_bytes", sum_of_bytes, "bytes overflow", "parity", "y", "wrong with bytes all 255", "take them as int"),
-    _rare("rare_rows", stride_for_length, "the stride of one row", "parity", "y", "B=1", "take lengths from size()"),
-    _rare("rare_rows", share_of_nothing, "fewer rows than threads", "parity", "y", "the share of a thread is 0"),
-    _rare("rare_affine", _TwoOfFour.apply, "two gradients of four", "parity", "d_w", "wrong when only d_x, d_w", name="two_of_four"),
-    _rare("rare_pair", two_in_one, "two results in one tensor", "purity", "z", "z shares its memory with y"),
-    _rare("rare_means", one_for_all, "an expanded result", "purity", "y", "elements of y lie in one place"),
-    _rare("rare_rows", reseeds, "a seed for all", "purity", "forward", "random numbers begin anew", "manual_seed"),
-    _rare("rare_noise", seeds_itself, "a seed of its own", "parity", "y", "y"),
-    _rare("rare_rows", leaves_precision, "products lose digits", "purity", "forward", "the precision of float32 products changed"),
-    _rare("rare_pair", counts_elements, "a shape is not compared", "interface", "w", "(5, 3), where the others have (3, 5)"),
-    _rare("rare_linear", turns_rows, "columns for rows", "interface", "w", "computes with w of shape ("),
-    _rare("rare_rows", leaves_deterministic, "a demand for all", "purity", "forward", "algorithms", "refuses the others, before"),
-    _rare("rare_rows", leaves_a_handler, "a signal is passed over", "purity", "forward", "does at SIGUSR2", "sigaction"),
-    _rare("rare_rows", sometimes, "a race", "parity", "y", "right on one thread, wrong on several"),
-)  # fmt: skip
-
 #: The planted kernels by name.
-PLANTED = {planted.name: planted for planted in _ALL}
+PLANTED = planted_in(
+    "rare",
+    globals()
+    | {
+        "in_training": _Training.apply,
+        "one_output_twice": _Alone.apply,
+        "knows_the_address": _Address.apply,
+        "one_row_of_gradients": _OneRowOfGradients.apply,
+        "two_of_four": _TwoOfFour.apply,
+    },
+)
 
 
 def kernel_of(planted: Planted) -> Kernel:

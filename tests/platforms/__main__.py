@@ -27,6 +27,7 @@ from typing import Any
 
 from tests.platforms.environments import ENVIRONMENTS, REQUIREMENTS, ROOT, Environment, find_python, floors
 from tests.platforms.page import PAGE, RESULTS, page
+from tests.platforms.walk import CELLS
 
 WALK = Path(__file__).with_name("walk.py")
 #: Of these the table gives the versions.
@@ -133,12 +134,31 @@ def try_out(environment: Environment, wheel: Path, directory: Path, *, keep: boo
     )
     say(name, f"installed; changed: {', '.join(trial.changed) or 'nothing'}; added: {', '.join(trial.added)}")
     with tempfile.TemporaryDirectory(prefix="lltm_inline-platform-", ignore_cleanup_errors=True) as home:
-        cells = walk(name, own, compiler, (environment.how,), home)
-        if environment.notebook:
-            cells += walk(name, own, compiler, ("notebook", str(ROOT / "notebooks" / environment.notebook)), home)
+        cells = walk_all(name, own, compiler, runs_of(environment), home)
     if not keep:
         shutil.rmtree(room)
-    return replace(trial, cells=tuple(cells))
+    return replace(trial, cells=cells)
+
+
+def runs_of(environment: Environment) -> list[tuple[str, ...]]:
+    """Return what is run in an environment, each in a process of its own: of the cells one half beside the other."""
+    half, end = len(CELLS) // 2, len(CELLS)
+    kernels = [("kernel", "1", str(half)), ("kernel", str(half), str(end))]
+    notebook = [("notebook", str(ROOT / "notebooks" / environment.notebook))] if environment.notebook else []
+    return [*(kernels if environment.how == "kernel" else [(environment.how,)]), *notebook]
+
+
+def walk_all(
+    name: str, python: str, compiler: str, runs: Sequence[Sequence[str]], home: str
+) -> tuple[dict[str, Any], ...]:
+    """Run them at the same time, as each waits for one compiler most of the time; of a cell that two have run the worse counts."""
+    with ThreadPoolExecutor(len(runs)) as pool:
+        walks = [*pool.map(lambda run: walk(name, python, compiler, run, home), runs)]
+    cells: dict[str, dict[str, Any]] = {}
+    for cell in (cell for each in walks for cell in each):
+        if cell["cell"] not in cells or not cell["right"]:
+            cells[cell["cell"]] = cell
+    return tuple(cells.values())
 
 
 def walk(name: str, python: str, compiler: str, run: Sequence[str], home: str) -> list[dict[str, Any]]:

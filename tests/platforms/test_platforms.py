@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.platforms import __main__ as platforms
+from tests.platforms.__main__ import runs_of, walk_all
 from tests.platforms.environments import ENVIRONMENTS, NOT_TRIED, REQUIREMENTS, ROOT, find_python, floors
 from tests.platforms.page import PAGE, RESULTS, page
 from tests.platforms.walk import CELLS
@@ -64,6 +66,24 @@ def test_pythons_are_found_by_their_version() -> None:
     """The one that runs this is found, and none of a version that there is not."""
     assert find_python(f"3.{sys.version_info[1]}") is not None
     assert find_python("3.99") is None
+
+
+def test_each_cell_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one process or another; the first, which loads the magics, in each, and what is wrong in one of them is wrong."""
+    for environment in ENVIRONMENTS:
+        runs = runs_of(environment)
+        if environment.how == "kernel":
+            found = [
+                CELLS[0].name,
+                *(cell.name for _, first, last in runs[:2] for cell in CELLS[int(first) : int(last)]),
+            ]
+            assert found == [cell.name for cell in CELLS]
+        assert bool(environment.notebook) == (runs[-1][0] == "notebook")
+    said = {"early": [("a", True), ("b", True)], "late": [("a", False), ("c", True)]}
+    walked = {run: [{"cell": cell, "right": right} for cell, right in cells] for run, cells in said.items()}
+    monkeypatch.setattr(platforms, "walk", lambda name, python, compiler, run, home: walked[run[0]])
+    cells = walk_all("one", "python", "g++", [("early",), ("late",)], "home")
+    assert [(cell["cell"], cell["right"]) for cell in cells] == [("a", False), ("b", True), ("c", True)]
 
 
 def test_a_trial_can_fail(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What must work wherever people write kernels, cell by cell: run by the Python of the environment that is tried, with what it has.
 
     python walk.py kernel       in a Jupyter kernel, as Colab, Kaggle, JupyterLab and VS Code run cells
+    python walk.py kernel 7 12  these alone, after the first
     python walk.py shell        in plain IPython, as `ipython` in a terminal
     python walk.py notebook F   the cells of a notebook, in a Jupyter kernel
 
@@ -200,9 +201,11 @@ def of_notebook(path: Path) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-def main(how: str, *files: str) -> int:
+def main(how: str, *rest: str) -> int:
     """Run the cells, and print what came of each."""
-    cells = of_notebook(Path(files[0])) if files else CELLS
+    cells = of_notebook(Path(rest[0])) if how == "notebook" else CELLS
+    if how == "kernel" and rest:
+        cells = (CELLS[0], *CELLS[int(rest[0]) : int(rest[1])])
     failed = 0
     with in_shell() if how == "shell" else in_kernel() as run:
         for cell in cells:

@@ -67,6 +67,7 @@ def test_planted_error_is_found(planted: Planted) -> None:
     assert any(all(text in one for text in planted.says) for one in found), f"want {planted.says} in\n{report}"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", list(OPS))
 def test_references_are_right(name: str) -> None:
     """What the wrong ones differ from is right in every situation."""

@@ -20,6 +20,7 @@ from lltm_inline.run.setting import Setting
 from lltm_inline.tables.timings import Timings
 from tests.planted.contract import KINDS, Kind, registered
 from tests.planted.kernels import Planted
+from tests.texts import bodies
 from tests.tiny import forget
 
 pytestmark = pytest.mark.usefixtures("quick_compiler", "kinds")
@@ -175,18 +176,8 @@ def test_a_dtype_that_is_an_argument_is_traced() -> None:
     assert output_dtypes(registry.ops["kind_cast"]) == ("dtype",)
 
 
-LOOP = """
-#include <ATen/ATen.h>
-at::Tensor forward(const at::Tensor& x) {
-  const at::Tensor row = x.contiguous(), y = at::empty_like(row);
-  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "twice", [&] {
-    const scalar_t* from = row.const_data_ptr<scalar_t>();
-    scalar_t* to = y.mutable_data_ptr<scalar_t>();
-    for (int64_t i = 0; i < x.numel(); ++i) to[i] = 2 * from[i];
-  });
-  return y;
-}
-"""
+TEXTS = bodies(__file__)
+LOOP = TEXTS["loop"]
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from tests.needs import need, needs
 from tests.planted.together import Planted
 from tests.planted.together import together as put_together
 from tests.quick import QUICK
+from tests.texts import bodies
 from tests.tiny import forget
 
 PLACE = Path(__file__).parents[1] / "planted" / "cuda"
@@ -383,12 +384,8 @@ def test_a_refusal_has_the_line_of_the_text(op: Op) -> None:
         render(Kernel("planted/all", cuda="#include <vector>\nextern __shared__ float s;\n" + KERNEL), op, "cuda-cpu")
 
 
-FORWARD = """at::Tensor forward(const at::Tensor& x, int64_t which) {
-  at::Tensor y = at::empty_like(x);
-  k<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>());
-  return y;
-}
-"""
+TEXTS = bodies(__file__, ".cu")
+FORWARD = TEXTS["forward"]
 LIGHT = "#include <ATen/core/Tensor.h>\n#include <ATen/ops/empty_like.h>\n\n\n"
 COPY = "__global__ void k(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }\n"
 
@@ -448,21 +445,7 @@ __global__ void k(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x] * 
     assert torch.equal(loaded(LIGHT + fits + FORWARD, compiler=QUICK)(torch.ones(32), 0), torch.full((32,), 3.0))
 
 
-DIES = """__global__ void k(const float* x, float* y, int n, int64_t which) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (which && i == n - 27) {
-    if (which == 1) x -= int64_t(1) << 30;
-    if (which == 2) n = 0;
-  }
-  __syncthreads();
-  y[i] = x[i] + n % (which == 2 ? n : 1);  // <-
-}
-at::Tensor forward(const at::Tensor& x, int64_t which) {
-  at::Tensor y = at::empty_like(x);
-  k<<<x.numel() / 32, 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel(), which);
-  return y;
-}
-"""
+DIES = TEXTS["dies"]
 
 
 @pytest.mark.full
@@ -528,17 +511,7 @@ TORCH_FREE = {
 template <class T> __global__ void k(const T* x, T* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 2 * x[threadIdx.x]; }
 template <class T> void twice(const T* x, T* y, int n, cudaStream_t s) { k<<<1, 32, 0, s>>>(x, y, n); }
 """,
-    "cpp": """
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/empty_like.h>
-at::Tensor forward(const at::Tensor& x, int64_t which) {
-  int64_t n = 0;
-  if (n = x.numel()) n = 2;
-  const at::Tensor y = at::empty_like(x);
-  twice(x, y, x.numel());
-  return y;
-}
-""",
+    "cpp": TEXTS["torch_free"],
 }
 
 
@@ -588,25 +561,7 @@ def test_lines_stay() -> None:
     assert rewrite(kept, "op/mine").startswith(f"{kept}\n")
 
 
-HALF = """
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
-__global__ void k(const double* x, double* y, double* kept, int64_t N, int64_t n) {
-  const int64_t i = blockIdx.x * int64_t(32) + threadIdx.x;
-  if (i < n) y[i] = i < N ? x[i] : 0;
-  if (i < N) kept[i] = 1;
-}
-std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& x) {
-  const int64_t N = x.size(0), n = 2 * N;
-  const at::Tensor wide = x.to(at::kDouble).contiguous();
-  const at::Tensor y = at::empty({2 * N}, wide.options()), kept = at::empty({N + 8}, wide.options());
-  k<<<N / 16 + 1, 32>>>(wide.data_ptr<double>(), y.data_ptr<double>(), kept.data_ptr<double>(), N, n);
-  return {y.to(x.scalar_type()), kept};
-}
-at::Tensor backward(const at::Tensor& d_y, const at::Tensor& x, const at::Tensor& kept, std::array<bool, 1> wanted) {
-  return wanted[0] ? d_y.narrow(0, 0, x.size(0)).clone() : at::Tensor();
-}
-"""
+HALF = TEXTS["half"]
 
 
 @pytest.mark.full

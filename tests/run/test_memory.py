@@ -17,6 +17,7 @@ from lltm_inline.measure.memory import Meter, memory
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.tables.memory import Memory, MemoryRow
 from tests.needs import needs
+from tests.texts import bodies
 from tests.tiny import forget
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
@@ -88,23 +89,8 @@ def test_the_lltm_holds_what_its_page_says():
     assert measure(["lltm/python", "lltm/fused"], [(B, F, S)]) == found
 
 
-WORKERS = r"""
-#include <ATen/ops/add.h>
-#include <ATen/ops/empty.h>
-
-#include <vector>
-
-// Every turn of a parallel loop makes a tensor of 1000 numbers; all live until the function ends.
-at::Tensor twice(const at::Tensor& x) {
-  std::vector<at::Tensor> made(8);
-  at::parallel_for(0, 8, 1, [&](int64_t first, int64_t last) {
-    for (auto n = first; n < last; ++n) made[n] = at::empty({1000}, x.options());
-  });
-  return at::add(x, x);
-}
-at::Tensor forward(const at::Tensor& x) { return twice(x); }
-at::Tensor backward(const at::Tensor& d_y, std::array<bool, 1> wanted) { return twice(d_y); }
-"""
+TEXTS = bodies(__file__)
+WORKERS = TEXTS["workers"]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])

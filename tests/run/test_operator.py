@@ -22,6 +22,7 @@ from lltm_inline.run.cases.drawing import make_inputs
 from lltm_inline.run.function import Function, as_tuple, differentiable
 from lltm_inline.source.template import devices_of
 from tests.quick import QUICK
+from tests.texts import bodies
 from tests.tiny import forget
 
 pytestmark = [
@@ -43,74 +44,17 @@ TRACED = [
 ]
 HEADER = "#include <ATen/ATen.h>\nusing at::Tensor;\n"
 
+TEXTS = bodies(__file__)
 # y = 3 x w, in several ways to write forward and backward.
-PRODUCT = (
-    HEADER
-    + """
-std::tuple<Tensor, Tensor> forward(const Tensor& x, const Tensor& w) {
-  return {3 * x.mm(w), $EXTRA};
-}
-std::tuple<Tensor, Tensor> backward(const Tensor& d_y, $TAKES const Tensor& extra, std::array<bool, 2> wanted) {
-  return {wanted[0] ? 3 * d_y.mm(w.t()) : Tensor(), wanted[1] ? 3 * x.t().mm(d_y) : Tensor()};
-}
-"""
-)
+PRODUCT = HEADER + TEXTS["product"]
 TAKES = "const Tensor& x, const Tensor& w,"
-FORGETFUL = (
-    HEADER
-    + """
-std::tuple<Tensor, Tensor> forward(const Tensor& x, const Tensor& w) {
-  return {3 * x.mm(w), at::cat({x.flatten(), w.flatten()})};
-}
-std::tuple<Tensor, Tensor> backward(const Tensor& d_y, const Tensor& w, const Tensor& both, std::array<bool, 2> wanted) {
-  const int64_t B = d_y.size(0), F = w.size(0);
-  return {wanted[0] ? 3 * d_y.mm(w.t()) : Tensor(), wanted[1] ? 3 * both.slice(0, 0, B * F).view({B, F}).t().mm(d_y) : Tensor()};
-}
-"""
-)
+FORGETFUL = HEADER + TEXTS["forgetful"]
 # The number of columns goes to backward as a value, where no trace can see it.
-UNTOLD = (
-    HEADER
-    + """
-std::tuple<Tensor, Tensor> forward(const Tensor& x) {
-  return {x.sum(1), at::scalar_tensor(x.size(1), at::kLong)};
-}
-Tensor backward(const Tensor& d_y, const Tensor& columns, std::array<bool, 1> wanted) {
-  return d_y.unsqueeze(1).expand({d_y.size(0), columns.item<int64_t>()});
-}
-"""
-)
-THROUGH_ATEN = (
-    HEADER
-    + """
-Tensor forward(const Tensor& x, const Tensor& w) {
-  return 3 * x.mm(w);
-}
-"""
-)
+UNTOLD = HEADER + TEXTS["untold"]
+THROUGH_ATEN = HEADER + TEXTS["through_aten"]
 # What forward keeps is its input, and both gradients are one tensor: memory that a compiler must not use again.
-SHARING = (
-    HEADER
-    + """
-std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& x, const Tensor& y) {
-  return {x * y, x.contiguous(), y.contiguous()};
-}
-std::tuple<Tensor, Tensor> backward(const Tensor& d_z, const Tensor& x, const Tensor& y, std::array<bool, 2> wanted) {
-  return {d_z * y, d_z * x};
-}
-"""
-)
-SUM = (
-    HEADER
-    + """
-Tensor forward(const Tensor& x, const Tensor& y) {
-  return x + y;
-}
-std::tuple<Tensor, Tensor> backward(const Tensor& d_z, std::array<bool, 2> wanted) {
-  return {d_z, d_z};
-}
-"""
-)
+SHARING = HEADER + TEXTS["sharing"]
+SUM = HEADER + TEXTS["sum"]
 
 
 def product(variant: str, text: str = PRODUCT, extra: str = "x.sum(1)", saves: tuple[str, ...] = ("x", "w")) -> Kernel:

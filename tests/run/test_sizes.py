@@ -16,65 +16,21 @@ from lltm_inline.run.cases.case import Case, prime_size
 from lltm_inline.run.cases.drawing import make_inputs
 from lltm_inline.run.cases.tried import VIEWS, layout_cases, size_cases
 from lltm_inline.run.function import Function
+from tests.texts import bodies
 from tests.tiny import forget
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
 
 HEADER = "#include <ATen/ATen.h>\nusing at::Tensor;\n"
 
+TEXTS = bodies(__file__)
 # z = k x y for x and y of one shape, k a single number in a tensor.
-ANY = (
-    HEADER
-    + """
-Tensor times(const Tensor& x, const Tensor& y) {
-  const Tensor x_row = x.contiguous(), y_row = y.contiguous();
-  Tensor z = at::empty(x.sizes(), x.options());
-  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "times", [&] {
-    const scalar_t *x_p = x_row.const_data_ptr<scalar_t>(), *y_p = y_row.const_data_ptr<scalar_t>();
-    scalar_t* z_p = z.mutable_data_ptr<scalar_t>();
-    for (int64_t i = 0; i < x.numel(); ++i) z_p[i] = x_p[i] * y_p[i];
-  });
-  return z;
-}
-
-Tensor forward(const Tensor& x, const Tensor& y) {
-  return times(x, y);
-}
-
-std::tuple<Tensor, Tensor> backward(const Tensor& d_z, const Tensor& x, const Tensor& y, std::array<bool, 2> wanted) {
-  return {wanted[0] ? times(d_z, y) : Tensor(), wanted[1] ? times(d_z, x) : Tensor()};
-}
-"""
-)
-SCALED = (
-    HEADER
-    + """
-Tensor forward(const Tensor& w, const Tensor& x, const std::optional<Tensor>& y) {
-  return y ? w.sum() * x + *y : w.sum() * x;
-}
-"""
-)
+ANY = HEADER + TEXTS["any"]
+SCALED = HEADER + TEXTS["scaled"]
 # A filter laid over every place of a signal, with a bias for each place.
-SLIDING = (
-    HEADER
-    + """
-Tensor forward(const Tensor& x, const Tensor& w, const std::optional<Tensor>& b) {
-  TORCH_CHECK(w.size(0) > 0, "w is empty");
-  const Tensor y = x.unfold(0, w.size(0), 1).mv(w);
-  return b ? y + *b : y;
-}
-"""
-)
+SLIDING = HEADER + TEXTS["sliding"]
 # The variance, which one value has not.
-SPREAD = (
-    HEADER
-    + """
-Tensor forward(const Tensor& x) {
-  TORCH_CHECK_VALUE(x.size(0) > LEAST, "x has ", x.size(0), " elements, want two or more");
-  return (x - x.mean()).square().sum() / (x.size(0) - 1);
-}
-"""
-)
+SPREAD = HEADER + TEXTS["spread"]
 
 KERNELS = {
     "any": Kernel("alike/any", cpp=ANY, saves=("x", "y")),

@@ -23,6 +23,7 @@ from lltm_inline.workers.black_box import Evidence, Frame, Region, State
 from lltm_inline.workers.limits import Limits
 from lltm_inline.workers.outcome import Died, Ending
 from tests.run.worker.endings import BASE, CASES, EMPTY, HERE, MADE, TEXT, W, X, aborted, fault, thrown, timed_out, told
+from tests.texts import bodies
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -120,20 +121,8 @@ def test_place_is_the_innermost_line_that_the_user_wrote() -> None:
     assert alone.place == "axpy/mine@2 (binding):9" and "-> 9 | forward(x, y);" in alone.excerpt
 
 
-DISPATCHED = """at::Tensor forward(const at::Tensor& x, const at::Tensor& y) {
-  const at::Tensor x_row = x.contiguous(), y_row = y.contiguous();
-  const at::Tensor z = at::empty_like(x);
-  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "axpy", [&] {
-    const scalar_t *x_p = x_row.const_data_ptr<scalar_t>(), *y_p = y_row.const_data_ptr<scalar_t>();
-    scalar_t* z_p = z.mutable_data_ptr<scalar_t>();
-    for (int64_t i = 0; i < x.numel(); ++i) {
-      z_p[i] = x_p[i + 1] / 2;
-      z_p[i] += y_p[i];
-    }
-  });
-  return z;
-}
-"""
+TEXTS = bodies(__file__)
+DISPATCHED = TEXTS["dispatched"]
 
 
 def test_line_inside_of_a_macro_is_found() -> None:

@@ -28,6 +28,7 @@ from tests.run.worker.crash_rows import (
     wait_for_kernel,
     wait_until_gone,
 )
+from tests.texts import bodies
 
 PLAIN_PROCESS = Path(__file__).with_name("plain_process.py")
 #: Runs until it is killed, and says nothing.
@@ -41,24 +42,13 @@ li.call(ROWS["endless_loop"].kernel, torch.arange(19.0), limits=li.Limits(second
 """
 
 
+TEXTS = bodies(__file__)
 #: Writes past its output, into memory that nobody uses (malloc's blocks end 8 bytes past a multiple of 16), and dies
 #: later of something else. What the heap keeps is not overwritten: which step would notice that is the heap's choice.
 LATE = Row(
     "late",
     "",
-    """
-Tensor forward(const Tensor& x) {
-  static int calls = 0;
-  if (++calls == 20) std::abort();
-  Tensor y = twice(x);
-  with_data(x, y, [&](const auto*, auto* to) {
-    if (y.numel() == 0 || y.numel() % 4 != 0) return;
-    volatile auto* behind = to + y.numel();
-    behind[0] = 1;  // here
-  });
-  return y;
-}
-""",
+    TEXTS["late"],
     (),
     verb="check",
     what=("SIGABRT", "run again between guard pages, it writes element 16, 1 element past the end of a tensor"),
@@ -119,6 +109,7 @@ def test_good_kernel_is_right() -> None:
 
 
 @pytest.mark.full
+@pytest.mark.together
 @pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
 def test_kernel_does_to_a_plain_process_what_the_table_says(row: Row, plain: dict[str, str]) -> None:
     """Without the worker the kernel really kills, hangs, fills or lies: none of it was taken away by the compiler."""
