@@ -52,6 +52,9 @@ _FUNCTIONS = {
 
 
 #: `enum What`: what is said of one place, and what to do.
+_FAR = 100
+#: How findings begin that are of an access to where nothing of the text's lies.
+STRAY = ("out of bounds: ", "freed: ")
 _SET_IT = "give local variables and arrays a value where they are declared: float sums[8] = {};"
 _RACE, _OUTSIDE, _FREED, _UNWRITTEN = range(4)
 _MISSES = {
@@ -251,13 +254,22 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
         for race in races:
             made = race.thing if isinstance(race.thing, str) and " " not in race.thing else "forward"
             findings.append(runner.finding("safety", made, race.text, case, race.cure, smallest=case.size))
-        unlike = [] if findings else [name for name, got in trial.results.items() if not is_right(trial, name, got)]
-        if unlike and not runner.run(case).wrong:
-            text = f"uninitialised: {', '.join(unlike)} is wrong where local variables hold other values before they are set"
+        if not findings and (unlike := _unlike(trial, Trial(runner, case, expected), guard)):
+            text = f"uninitialised: {', '.join(unlike)} depends on what local variables hold before they are set"
             findings.append(runner.finding("safety", unlike[0], text, case, _SET_IT, smallest=case.size))
     if findings or built.job is None or looks_at_limits(built.job.sources.values()):
         return Part(count, findings, [])
     return Part(count, findings, [], tuple(follower.narrow(indices(built.job.text))))
+
+
+def _unlike(followed: Trial, plain: Trial, guard: Guard) -> list[str]:
+    """Name what is another number where local variables begin with a pattern, by far more than another order of operations makes."""
+    if all(is_right(followed, name, got) for name, got in followed.results.items()):
+        return []
+    with guard.at_end(plain.case.dtype):
+        plain.run(guard)
+    both = [name for name in followed.results if name in plain.results]
+    return [name for name in both if not is_right(followed, name, followed.results[name], plain.results[name], _FAR)]
 
 
 def index_fault(died: Died, built: Built) -> Finding | None:

@@ -19,12 +19,23 @@ from ..run.executor import REPEATED, Task, echo, run
 from ..run.setting import Setting
 from ..workers.limits import Limits
 from ..workers.outcome import Died, Result
+from .follow import STRAY, follow, index_fault
 from .report import OUTPUT_LINES, Finding
 from .runner import laboratory, runner_of
 from .safety import ascending, flush_cases, replay, smaller_cases
 
 #: One call of a replay may take so long: by then a person wants to know.
 _REPLAY_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Followed(Task):
+    """A look at each load and store of a kernel: what it destroys is used much later, by others."""
+
+    def run(self) -> tuple[Finding, ...]:
+        """Return what was found."""
+        with laboratory():
+            return tuple(follow(runner_of(self.built[0]), self.built[0], None).findings)
 
 
 def run_or_raise(
@@ -114,6 +125,11 @@ def crash_of(
         nonlocal found
         found = event.values[0] if event.kind == "found" else found
 
+    first = explained(died)
+    # Of a bad address in a line of the text the guard pages tell more; an abort is malloc's, which finds its own notes destroyed.
+    elsewhere = not first.tensor and (not first.place or "SIGABRT" in first.what)
+    if built.follower and elsewhere and (stray := _followed(built, setting)):
+        return _with_findings(first, stray)
     short = replace(setting, limits=replace(limits, seconds=min(limits.seconds, _REPLAY_SECONDS)))
     try:
         found = run(Replay((built,), case), short, on_event, fresh=True).value
@@ -130,6 +146,16 @@ def crash_of(
     return _with_findings(explained(died), found)
 
 
+def _followed(built: Built, setting: Setting) -> Sequence[Finding]:
+    """Follow a kernel in a worker of its own, and return what went where it must not."""
+    try:
+        found = run(Followed((built,)), setting, fresh=True).value
+    except Died as died:
+        fault = index_fault(died, built)
+        return [fault] if fault else []
+    return [finding for finding in found if finding.text.startswith(STRAY)]
+
+
 def _with_replay(crash: Crash, again: Crash) -> Crash:
     """Say what a second look has shown: which tensor was overrun; what happened remains what happened first."""
     again = replace(again, output=crash.output, seconds=crash.seconds)
@@ -144,7 +170,7 @@ def _with_replay(crash: Crash, again: Crash) -> Crash:
 
 def _with_findings(crash: Crash, found: Sequence[Finding]) -> Crash:
     """Say what a crash follows from: the guard saw memory damaged before anything died of it."""
-    writes = [finding for finding in found if " writes " in finding.text]
+    writes = [finding for finding in found if " writes " in finding.text or finding.text.startswith(STRAY)]
     if not writes:
         return crash
     first = writes[0]

@@ -220,10 +220,19 @@ def _findings(trial: Trial) -> Iterator[tuple[tuple[str, str], Finding]]:
             break
 
 
-def is_right(trial: Trial, name: str, got: Tensor) -> bool:
-    """Tell right results quickly from those that are worth a closer look."""
-    want, limit = trial.expected.wide[name], tolerance(trial.runner.op, trial.case)
-    return torch.allclose(got.to(want.dtype), want, limit.rtol, limit.atol, equal_nan=True)
+def is_right(trial: Trial, name: str, got: Tensor, want: Tensor | None = None, times: int = 1) -> bool:
+    """Tell right results quickly from those that are worth a closer look.
+
+    Args:
+        trial: of which it is one.
+        name, got: what to look at.
+        want: in place of what is expected.
+        times: as far off as is right.
+    """
+    want, limit = trial.expected.wide[name] if want is None else want, tolerance(trial.runner.op, trial.case)
+    if got.shape != want.shape:
+        return False
+    return torch.allclose(got.to(want.dtype), want, times * limit.rtol, times * limit.atol, equal_nan=True)
 
 
 def _bits(tensor: Tensor, dtype: torch.dtype) -> Tensor | None:

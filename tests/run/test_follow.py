@@ -211,6 +211,63 @@ def test_a_check_of_what_is_in_order_follows_it_too(monkeypatch: pytest.MonkeyPa
     assert report["safety"].cases > without["safety"].cases
 
 
+#: What is wrong with each shows in the second library alone: of what the first one computes nothing depends on it.
+ENDED = {
+    "array": (
+        "float ring[4] = {};",
+        "if (ring[i % 5] > 5) o[i] = 0;",
+        r"'f/inline[^']*' out of bounds: index 4 at f/inline:8, in an array of type 'float ?\[4\]'",
+    ),
+    "unset": (
+        'float far[9], *seen = far; asm volatile("" : "+r"(seen));',
+        "if (!(seen[3] > -1e30f && seen[3] < 1e30f)) o[i] = 1e20f;",
+        r"'f/inline[^']*' uninitialised: y depends on what local variables hold before they are set",
+    ),
+}
+
+
+@pytest.mark.usefixtures("quick_compiler")
+@pytest.mark.parametrize("name", ENDED)
+@pytest.mark.falls(*ENDED)
+def test_arrays_of_the_text(name: str) -> None:
+    """An index past one ends the second library, and a check says which; what nobody has set holds something else there."""
+    first, then, said = ENDED[name]
+    text = f"""
+#include <torch/extension.h>
+torch::Tensor f(torch::Tensor x) {{
+  torch::Tensor y = torch::empty_like(x);
+  float *p = x.data_ptr<float>(), *o = y.data_ptr<float>();
+  {first}
+  for (int64_t i = 0; i < x.numel(); ++i) {{
+    o[i] = 2 * p[i]; {then}
+  }}
+  return y;
+}}
+"""
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=lambda x: 2 * x, inputs=(torch.rand(37),))
+    report = li.check(kernel, progress=False)
+    assert re.search(said, str(report)), report
+
+
+@pytest.mark.usefixtures("quick_compiler")
+def test_a_crash_of_what_was_destroyed_before() -> None:
+    """It is told by what destroyed it: the vector, the byte, and the line."""
+    text = """
+#include <torch/extension.h>
+torch::Tensor f(torch::Tensor x) {
+  std::vector<float> sums(x.numel());
+  for (int64_t i = 0; i < x.numel() + 4; ++i) sums[i] = x.data_ptr<float>()[0];
+  return 2 * x;
+}
+"""
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=lambda x: 2 * x, inputs=(torch.rand(38),))
+    report = li.check(kernel, progress=False)
+    assert report.crash, report
+    assert report.crash.detail.startswith(
+        "out of bounds: byte 152 of 152 bytes that the text allocates is written at f/inline:5"
+    )
+
+
 def test_what_leaves_memory_to_torch_is_not_compiled_twice() -> None:
     """A comment that speaks of parallel loops makes no difference."""
     text = "#include <torch/extension.h>\n// parallel_for\ntorch::Tensor f(torch::Tensor x) { return x.sum(); }"
