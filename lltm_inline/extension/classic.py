@@ -82,12 +82,14 @@ def kernel_of(
     functions = {name: what for module in modules for name, what in module.functions.items()}
     bound = {kind: functions.get(name, name) for kind, name in named.items()} if named else {}
     bound, space, code = unqualified(bound or bound_of(functions, op.name), code_of(own))
-    on_gpu = paths[0].suffix in _CUDA
+    on_gpu, name = paths[0].suffix in _CUDA, extension.name.rpartition(".")[2]
+    if not variant and not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise DefinitionError(f"{shown(name)} cannot be a variant's name: give one, variant='cpp'")
     return calling(
         op,
         Match(op, bound, code, space),
         own,
-        variant or _variant_of(extension),
+        variant or name,
         cuda=on_gpu,
         dense="is_contiguous" in own,
         flags=flags_of(extension.cxx_flags, extension.nvcc_flags, on_gpu),
@@ -119,13 +121,6 @@ def _read(path: Path, several: bool, includes: Sequence[Path], seen: set[Path]) 
     """Read one source with its headers; where there are several, the text says where each begins."""
     text = read_source(path, includes, seen).rstrip("\n")
     return f"// From {path.name}.\n{text}" if several else text
-
-
-def _variant_of(extension: Extension) -> str:
-    name = extension.name.rpartition(".")[2]
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise DefinitionError(f"{shown(name)} cannot be a variant's name: give one, variant='cpp'")
-    return name
 
 
 def flags_of(cxx: Sequence[str], nvcc: Sequence[str], on_gpu: bool) -> tuple[str, ...]:

@@ -106,7 +106,8 @@ class Case:
     def want(self, inputs: Any, in_double: bool = False) -> Any:
         """Call the reference."""
         if in_double:
-            return self.runner.called(self.double, wide(inputs), in_double=True)
+            wide = tree_map_only(Tensor, lambda one: one.double() if one.is_floating_point() else one, inputs)
+            return self.runner.called(self.double, wide, in_double=True)
         return self.runner.called(self.reference, inputs)
 
     def run(self, inputs: Any) -> Any:
@@ -226,11 +227,6 @@ def odd(extent: int) -> int:
 def words_of(size: Size) -> str:
     """Write a size: `batch_size=16, dim=125`."""
     return ", ".join(f"{name}={value}" for name, value in size.items()) or "the example's sizes"
-
-
-def wide(value: Any) -> Any:
-    """Bring what is real into double precision, in lists too."""
-    return tree_map_only(Tensor, lambda one: one.double() if one.is_floating_point() else one, value)
 
 
 class _Folded(ast.NodeTransformer):

@@ -316,7 +316,8 @@ TABLE: tuple[tuple[str, Callable[[Probes], bool | str], str, str], ...] = (
      "what its kernels return is not used: it is right with NaN in their place", "use it"),
     (_LEFT, lambda p: _lazy(p.first), "its output is no plain tensor, and may compute when somebody looks at it", _WAIT),
     (_LEFT, lambda p: _busy(p.threads), "a thread of it still computes when it has returned", _WAIT),
-    (_LEFT, lambda p: _python_threads(), "a thread of Python's is left running", _WAIT),
+    (_LEFT, lambda p: any(one is not threading.main_thread() and not one.daemon for one in threading.enumerate()),
+     "a thread of Python's is left running", _WAIT),
     (_CLOCKED, Probes.touches, "it puts something else in the place of what a judge is read by", "leave that alone"),
     (_CLOCKED, lambda p: p.written(_CLOCK), "its C++ defines what times are taken with", "leave that alone"),
     (_LEFT, lambda p: not p.written(_WAITS) and p.written(_STREAM),
@@ -344,10 +345,6 @@ def _threads() -> dict[int, float]:
     with suppress(psutil.Error):
         return {one.id: one.user_time + one.system_time for one in psutil.Process().threads()}
     return {}
-
-
-def _python_threads() -> bool:
-    return any(one is not threading.main_thread() and not one.daemon for one in threading.enumerate())
 
 
 def _busy(known: Container[int]) -> bool:

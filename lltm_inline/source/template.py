@@ -168,7 +168,9 @@ def render(kernel: Kernel, op: Op, device: str = "cpu") -> Rendered:
     else:
         binding_text = kernel.binding
         binding = _fill(kernel, "binding", binding_name)
-    _refuse_unused(kernel)
+    used = "\n".join(kernel.sources.values())
+    if unused := [slot for slot in kernel.slots if not re.search(rf"\$(?:{slot}\b|\{{{slot}\}})", used)]:
+        raise TemplateError(f"kernel {kernel.label!r}: no source uses ${', $'.join(unused)}")
     lines = [f"// Kernel {kernel.name}, rendered by lltm_inline: a complete file, compile it as it is."]
     lines += [f"// Saved for backward: {', '.join(kernel.saves) or 'nothing'}."]
     lines += [_name(kernel)]
@@ -478,10 +480,3 @@ def _fill(kernel: Kernel, kind: str, name: str) -> str:
         if "\n" in filled:
             out.append(f'#line {number + 1} "{name}"')
     return "\n".join(out)
-
-
-def _refuse_unused(kernel: Kernel) -> None:
-    text = "\n".join(kernel.sources.values())
-    unused = [slot for slot in kernel.slots if not re.search(rf"\$(?:{slot}\b|\{{{slot}\}})", text)]
-    if unused:
-        raise TemplateError(f"kernel {kernel.label!r}: no source uses ${', $'.join(unused)}")
