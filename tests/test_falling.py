@@ -119,6 +119,7 @@ def test_a_loss_needs_its_reason() -> None:
     assert written(text, new, {}) == text
 
 
+@pytest.mark.full
 def test_a_run_keeps_what_it_has_caught(tmp_path: Path) -> None:
     """Passed and failed for the list, in the process that hears of all tests; what it tried and has not caught, or skipped, is said."""
     first, second, third = [name.partition(" ")[2] for name in read(LIST.read_text()) if name.startswith("trap ")][:3]
