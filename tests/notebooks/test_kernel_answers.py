@@ -120,9 +120,15 @@ def test_texts(exercise: str, number: int) -> None:
     hold(answer, judge(exercise, Instead(**instead), **names))
 
 
-def edited(base: li.Kernel, answer: Text, **fields: Any) -> li.Kernel:
+def edited(base: li.Kernel, answer: Text) -> li.Kernel:
     """Change a kernel's text as `edit` would; that would count it among the revisions of this process."""
-    return base.replace(cpp=changed(base.cpp, answer), saves=answer.words("saves") or base.saves, **fields)
+    return base.replace(cpp=changed(base.cpp, answer))
+
+
+def mine(base: li.Kernel, answer: Text) -> li.Kernel:
+    """Make a student's kernel of another one, under a name of its own."""
+    saves, text = answer.words("saves") or base.saves, changed(base.cpp, answer)
+    return li.Kernel(f"{base.op}/mine", cpp=text, saves=saves, params=base.params, api=base.api)
 
 
 @pytest.fixture
@@ -234,7 +240,7 @@ def test_05_1(exercise: str, number: int, lesson_05: dict[str, Any], monkeypatch
     """
     monkeypatch.setenv("CXX", shutil.which("clang++") or "g++")  # as users do: what is judged is its speed
     answer = answers(exercise)[number]
-    hold(answer, judge(exercise, vector=edited(lesson_05["loop"], answer, name="cell/mine"), **lesson_05))
+    hold(answer, judge(exercise, vector=mine(lesson_05["loop"], answer), **lesson_05))
 
 
 @numbered("05.2")
@@ -242,7 +248,7 @@ def test_05_2(exercise: str, number: int, lesson_05: dict[str, Any], monkeypatch
     """A piece has so many cells, however that is written; how many threads work, and on what, is counted where they do."""
     monkeypatch.setenv("CXX", QUICK)
     answer = answers(exercise)[number]
-    hold(answer, judge(exercise, parallel=edited(lesson_05["loop"], answer, name="cell/mine"), **lesson_05))
+    hold(answer, judge(exercise, parallel=mine(lesson_05["loop"], answer), **lesson_05))
 
 
 @pytest.fixture
@@ -264,7 +270,7 @@ def test_07_2(exercise: str, number: int, gate: li.Kernel) -> None:
     less, and what is kept elsewhere is another call's.
     """
     answer = answers(exercise)[number]
-    hold(answer, judge(exercise, lean=edited(gate, answer, name="gate/mine"), keeps=gate))
+    hold(answer, judge(exercise, lean=mine(gate, answer), keeps=gate))
 
 
 FUSED = li.registry["conv_bn/fused@0"]
@@ -276,7 +282,7 @@ def test_07_3(exercise: str, number: int) -> None:
     memory whatever it is for.
     """
     answer = answers(exercise)[number]
-    hold(answer, judge(exercise, both=edited(FUSED, answer, name="conv_bn/mine"), fused=FUSED))
+    hold(answer, judge(exercise, both=mine(FUSED, answer), fused=FUSED))
 
 
 def test_07_3_in_python() -> None:
@@ -313,14 +319,14 @@ def test_17_1(exercise: str, number: int, lesson_17: dict[str, Any]) -> None:
     OUT, answer = lesson_17["OUT"], answers(exercise)[number]
     apart = lesson_17["STEP"].replace(OUT, OUT.replace("float*", "float* __restrict"))
     calls = li.Kernel("adamax/mine", cpp=apart.replace("rate * new_m[i]", lesson_17["RATE"]), api="stable")
-    hold(answer, judge(exercise, **{**lesson_17, "calls": calls, "mended": edited(calls, answer)}))
+    hold(answer, judge(exercise, **{**lesson_17, "calls": calls, "mended": mine(calls, answer)}))
 
 
 @numbered("17.2")
 def test_17_2(exercise: str, number: int, lesson_17: dict[str, Any]) -> None:
     """Rows may be walked along in any way; states in an array alone do not help, and no more does another loop that walks along."""
     columns, answer = li.Kernel("ema/mine", cpp=lesson_17["EMA"], api="stable"), answers(exercise)[number]
-    hold(answer, judge(exercise, **{**lesson_17, "columns": columns, "rows": edited(columns, answer)}))
+    hold(answer, judge(exercise, **{**lesson_17, "columns": columns, "rows": mine(columns, answer)}))
 
 
 @numbered("17.3")
@@ -328,4 +334,4 @@ def test_17_3(exercise: str, number: int, lesson_17: dict[str, Any]) -> None:
     """A sum of its own is one however it is kept; a reference to the common place is none, nor is an atomic operation."""
     text = f"#include <numeric>\n{lesson_17['SQUARES']}"  # which some answers take
     shared, answer = li.Kernel("squares/mine", cpp=text, api="stable"), answers(exercise)[number]
-    hold(answer, judge(exercise, **{**lesson_17, "shared": shared, "own": edited(shared, answer)}))
+    hold(answer, judge(exercise, **{**lesson_17, "shared": shared, "own": mine(shared, answer)}))

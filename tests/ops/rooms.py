@@ -18,7 +18,7 @@ from tests.quick import QUICK
 AT_ONCE = 3
 
 
-def each_planted(planted: Mapping[str, Planted]) -> pytest.MarkDecorator:
+def each_planted(planted: Mapping[str, Any]) -> pytest.MarkDecorator:
     """Try the wrong kernels of an op: three in `make test`, as the sections of a check that find them are tried in each op."""
     rows = [
         pytest.param(one, id=name, marks=[pytest.mark.full] * (number >= AT_ONCE))

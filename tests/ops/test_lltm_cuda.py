@@ -15,6 +15,7 @@ from lltm_inline.model.kernel import Kernel
 from lltm_inline.source.template import render
 from tests.cuda_twin import twin
 from tests.needs import need, needs
+from tests.ops.rooms import each_planted
 from tests.quick import QUICK
 
 NAMES = ("lltm/cuda", "lltm/cuda_accessor", "lltm/cuda_extern", "axpy/cuda")
@@ -71,9 +72,8 @@ PLANTED = (
 
 @pytest.fixture(scope="module")
 def twins() -> dict[str, Kernel]:
-    """Build all kernels of this file in one go."""
+    """Build the kernels that ship in one go."""
     kernels = {name: twin(li.registry[name], li.registry.op_of(li.registry[name])) for name in NAMES}
-    kernels |= {planted.name: planted.kernel() for planted in PLANTED}
     li.build(list(kernels.values()), progress=False, compiler=QUICK)
     return kernels
 
@@ -85,10 +85,10 @@ def test_arithmetic(name: str, twins: dict[str, Kernel]) -> None:
     assert report.ok, str(report)
 
 
-@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
-def test_mistake_is_rejected_for_its_reason(planted: Planted, twins: dict[str, Kernel]) -> None:
+@each_planted({planted.name: planted for planted in PLANTED})
+def test_mistake_is_rejected_for_its_reason(planted: Planted) -> None:
     """Each mistake is found, and said to be what it is."""
-    report = li.check(twins[planted.name], progress=False, compiler=QUICK)
+    report = li.check(planted.kernel(), progress=False, compiler=QUICK)
     assert not report.ok
     for words in planted.says:
         assert words in str(report), str(report)
