@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from ..base.processors import seconds_of, threads_of
+from ..base.processors import bytes_of, seconds_of, threads_of
 from ..base.progress import Event, Listener
 from ..base.stop import readable
 from ..base.trace import WORKER_NOTE, shorten
@@ -343,11 +343,7 @@ class Output:
 
 def _shared_bytes(pid: int) -> int:
     """Return the resident memory that RLIMIT_DATA does not count: what is shared with other processes and belongs to no file."""
-    try:
-        with open(f"/proc/{pid}/status", "rb") as file:
-            return next((int(line.split()[1]) * 1024 for line in file if line.startswith(b"RssShmem:")), 0)
-    except (OSError, ValueError, IndexError):  # it has ended
-        return 0
+    return bytes_of(pid, "status", "RssShmem:")
 
 
 def _busy_seconds(pid: int) -> float | None:
