@@ -158,7 +158,7 @@ class Process(Forked):
             ready = self.news(TICK, listening=listening)
             watchdog.drain()
             if self.link.fileno() in ready:
-                listening = self._feed()
+                listening = self._reader.feed()
             while (message := self._message(watchdog)) is not None:
                 answer, tensors = message
                 if isinstance(answer, Answer):
@@ -178,15 +178,9 @@ class Process(Forked):
                 raise watchdog.died(ending)
             watchdog.look()
 
-    def _feed(self) -> bool:
-        try:
-            return self._reader.feed()
-        except ConnectionError:
-            return False
-
     def _feed_rest(self) -> bool:
         """Read what a dead worker has sent; True when a message is complete. A process that it left may hold the line."""
-        while readable([self.link.fileno()], 0) and self._feed():
+        while readable([self.link.fileno()], 0) and self._reader.feed():
             pass
         return self._reader.complete
 
