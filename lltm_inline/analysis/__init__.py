@@ -6,8 +6,8 @@ ptx         the same of a CUDA text: what nvcc makes of it for any GPU
 sass        and what becomes of that for one GPU
 hot         to which lines the time goes
 remarks     what the compiler says that it did with each line, and why not more
-why         the reasons why a loop is slow, and what helps
-reasons     finds them in the loop's text
+why         the reasons why a loop is slow, each with its sentences
+reasons     what is known of a loop, and the table that says which reason that is and what helps
 roofs       what this machine can do at most, measured
 roofline    how far timings are from that
 """

@@ -48,13 +48,12 @@ from .reasons import (
     Evidence,
     because_of_calls,
     dispatched,
+    done_again,
     explained,
     extents,
     far_for_long_steps,
     has_threads,
     loop_that_calls,
-    same_for_each,
-    sorts_in_loops,
     taken_memory,
 )
 from .remarks import remarks_of
@@ -420,7 +419,7 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     ]
     said = [explained(one) for one in kept]
     said += _silent(of, {_around(one.said.line, ends) for one in kept if "vectorised" in one.said.what})
-    taken = [*same_for_each(of.text), *sorts_in_loops(of.text)]
+    taken = [*done_again(of.text)]
     for line, name in _called_in_loops(of, _ALLOCATES):
         one = taken_memory(line, name, of.text)
         taken += [one] if one and (line, Why.CHASES) not in {(each.line, each.why) for each in said} else []

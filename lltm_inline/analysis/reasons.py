@@ -323,17 +323,15 @@ def defined(text: str) -> list[Function]:
     return [one for one in all_functions(text) if one.body[0]]
 
 
-def same_for_each(text: str) -> Iterator[Remark]:
-    """Yield where a loop calls a function of the text, which has a loop itself, in each iteration with the same."""
+def done_again(text: str) -> Iterator[Remark]:
+    """Yield where a loop calls a function of the text, which has a loop itself, in each iteration with the same; and where it sorts."""
     masked = mask(text)
     for function in defined(text):
         body = masked[slice(*function.body)]
         changes = any(sign for _, _, sign in _ELEMENT.findall(body))
         if not LOOP.search(body) or re.search(r"\bstatic\b|\brand\b", body) or changes:
             continue  # it is short, or may give another number each time, or changes something
-        for call in all_calls(text):
-            if call.name != function.name:
-                continue
+        for call in (one for one in all_calls(text) if one.name == function.name):
             line, given = _line(masked, call.start), masked[call.opening : call.end]
             head, iteration = next(iter(_nest(text, line)), ("", ""))
             stays = _changed(head + iteration).isdisjoint(_NAMES.findall(given)) and not _NOT_LOCAL.search(given[1:-1])
@@ -341,10 +339,6 @@ def same_for_each(text: str) -> Iterator[Remark]:
                 over = f" over `{_counter(head)}`" * bool(_counter(head))
                 how = f"`{call.name}{given}` in each iteration, which is the same in all as far as the text shows"
                 yield Remark(line, "repeats", how, f"Compute it once, before the loop{over}.")
-
-
-def sorts_in_loops(text: str) -> Iterator[Remark]:
-    """Yield where a loop sorts in each iteration."""
     for call in all_calls(text):
         is_sort = call.name in ("sort", "stable_sort") and text.startswith("std::", call.start)
         if is_sort and _nest(text, line := _line(text, call.start)):

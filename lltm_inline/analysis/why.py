@@ -195,13 +195,9 @@ class Remark:
         return self.what in ("vectorised", "inlined", "unrolled") and self.why is None
 
     def because(self, why: Why, *parts: str, help: str | None = None, more: str = "") -> Remark:
-        """Return the same for another reason, and what helps against that; of what was done the reason is said against it.
+        """Return the same for another reason, with parts of the source in its sentences; of what was done it is said against that.
 
-        Args:
-            why: the reason.
-            parts: of the source, for its sentences.
-            help: in the place of its own.
-            more: behind its sentence.
+        What helps is what the reason says, or `help`; `more` stands behind its sentence.
         """
         how = f"{why.format(*parts)}{more}"
         how = f"{self.how}, but {how}" if self.what == "vectorised" else how

@@ -69,3 +69,11 @@ def seconds_of(pid: int | str) -> float | None:
 def _stat(path: Path) -> tuple[str, float]:
     fields = (path / "stat").read_text(errors="replace").rpartition(")")[2].split()
     return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def bytes_of(pid: int, file: str, name: str) -> int:
+    """Return how many bytes a file of /proc has behind a name; 0 for a process that has ended."""
+    with suppress(OSError, ValueError, IndexError):
+        lines = Path(f"/proc/{pid}/{file}").read_text(errors="replace").splitlines()
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+    return 0

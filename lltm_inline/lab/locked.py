@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from ..autopsy.facts import signal_name
-from ..base.processors import Thread, processors, seconds_of, threads_of
+from ..base.processors import Thread, bytes_of, processors, seconds_of, threads_of
 from ..base.stop import readable
 from ..compiling import cache
 from ..errors import InfraError, WorkerError
@@ -420,12 +420,7 @@ class Locked(Forked, AbstractContextManager["Locked"]):
 
     def held(self) -> int:
         """Return the bytes that it holds of its own."""
-        try:
-            with open(f"/proc/{self.pid}/statm") as file:
-                _, resident, shared, *_ = file.read().split()
-        except (OSError, ValueError):
-            self._fail()
-        return (int(resident) - int(shared)) * mmap.PAGESIZE
+        return bytes_of(self.pid, "status", "RssAnon:")
 
     def _fail(self) -> NoReturn:
         """Say how it ended by itself."""

@@ -19,6 +19,7 @@ import socket
 import struct
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -276,7 +277,9 @@ class Reader:
         Raises:
             BlockingIOError: nothing is there, and the link does not block.
         """
-        data, files, _, _ = socket.recv_fds(self._link, _CHUNK, _MOST_FILES)
+        data, files = b"", list[int]()
+        with suppress(ConnectionError):  # the other side has ended, and left something unread
+            data, files, _, _ = socket.recv_fds(self._link, _CHUNK, _MOST_FILES)
         self._files += files
         self._data += data
         return bool(data)

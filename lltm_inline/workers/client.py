@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..base.processors import bytes_of
 from ..base.progress import Listener
 from ..compiling.compiler import Build
 from ..errors import WorkerError
@@ -53,7 +54,7 @@ class Worker:
             pids = [process.pid for process in (*self._busy, self._idle) if process is not None]
             if self._server is not None and self._server.alive:
                 pids.append(self._server.pid)
-        return sum(map(_proportional_bytes, pids))
+        return sum(bytes_of(pid, "smaps_rollup", "Pss:") for pid in pids)
 
     def warm(self) -> None:
         """Start it in the background; nothing waits."""
@@ -176,15 +177,6 @@ class Worker:
             pid = self.pid
             what = "starting" if not self._server.ready else f"process {pid}" if pid is not None else "ready"
             return f"worker: {what}, {self.memory / 2**20:.0f} MiB"
-
-
-def _proportional_bytes(pid: int) -> int:
-    """Return the memory of a process, each page divided by the number of processes that share it."""
-    try:
-        with open(f"/proc/{pid}/smaps_rollup") as file:
-            return sum(int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:"))
-    except OSError:  # it has ended
-        return 0
 
 
 #: The one worker of this process.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from ..base.processors import seconds_of, threads_of
+from ..base.processors import bytes_of, seconds_of, threads_of
 from ..base.progress import Event, Listener
 from ..base.stop import readable
 from ..base.trace import WORKER_NOTE, shorten
@@ -158,7 +158,7 @@ class Process(Forked):
             ready = self.news(TICK, listening=listening)
             watchdog.drain()
             if self.link.fileno() in ready:
-                listening = self._feed()
+                listening = self._reader.feed()
             while (message := self._message(watchdog)) is not None:
                 answer, tensors = message
                 if isinstance(answer, Answer):
@@ -178,15 +178,9 @@ class Process(Forked):
                 raise watchdog.died(ending)
             watchdog.look()
 
-    def _feed(self) -> bool:
-        try:
-            return self._reader.feed()
-        except ConnectionError:
-            return False
-
     def _feed_rest(self) -> bool:
         """Read what a dead worker has sent; True when a message is complete. A process that it left may hold the line."""
-        while readable([self.link.fileno()], 0) and self._feed():
+        while readable([self.link.fileno()], 0) and self._reader.feed():
             pass
         return self._reader.complete
 
@@ -343,11 +337,7 @@ class Output:
 
 def _shared_bytes(pid: int) -> int:
     """Return the resident memory that RLIMIT_DATA does not count: what is shared with other processes and belongs to no file."""
-    try:
-        with open(f"/proc/{pid}/status", "rb") as file:
-            return next((int(line.split()[1]) * 1024 for line in file if line.startswith(b"RssShmem:")), 0)
-    except (OSError, ValueError, IndexError):  # it has ended
-        return 0
+    return bytes_of(pid, "status", "RssShmem:")
 
 
 def _busy_seconds(pid: int) -> float | None:
