@@ -234,6 +234,12 @@ def test_places_of_calls() -> None:
     assert [one.name for one in calls] == ["g", "h", "empty", "data_ptr"]
 
 
+def test_calls_whose_result_nobody_takes() -> None:
+    """A call alone is a statement, also behind a head; what a macro stands for may be anything."""
+    text = "#define L(x) a(x)\n#define U(x) b(x);\nvoid f() { c(d()); if (e()) g(); else ::h<int>(1) ; k = (int)l(); while (m()) { } }"
+    assert [one.name for one in all_calls(text) if one.is_statement] == ["c", "g", "h", "b"]
+
+
 def test_loops() -> None:
     """A loop ends where its statement does, whichever that is; the `while` of a `do` is no loop of its own."""
     text = "void f() { for (auto x : g((1), 2)) if (x) y(); else z(); do { a(); } while (b); while (c) { d(); } }"

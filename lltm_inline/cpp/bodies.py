@@ -41,6 +41,7 @@ class Call:
     """One call: `f<float>(a, b)` is `("f", False, ("a", "b"))`, `m.def("f", &f)` is `("def", True, ('"f"', "&f"))`.
 
     `start` is where it begins, `dot` where the `.` or `->` of a member stands and else the same, `opening` where its brackets begin.
+    `is_statement` where it is one, as `f(x);` is: nobody takes what it gives.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Call:
     dot: int
     opening: int
     end: int
+    is_statement: bool = False
 
 
 @dataclass(frozen=True)
@@ -250,7 +252,9 @@ def _calls(text: str, root: Node, place: int) -> tuple[Call, ...]:
         arguments = parts_of(text, given, place)
         is_member = called.type == "field_expression"
         dot = place + called.children[0].end_byte if is_member else begins
-        found[opening] = Call(name[1] if name else "", is_member, arguments, begins, dot, opening, end)
+        alone = node.parent is not None and node.parent.type == "expression_statement"
+        is_statement = alone and text[end:].lstrip().startswith(";")
+        found[opening] = Call(name[1] if name else "", is_member, arguments, begins, dot, opening, end, is_statement)
     return tuple(found[opening] for opening in sorted(found))
 
 

@@ -212,7 +212,7 @@ CUDA_CPU_PLAIN void look_at_host(const char* address, size_t bytes, Kind kind, c
 CUDA_CPU_INLINE void look_at_host(const char*, size_t, Kind, const char*) {}
 #endif
 
-CUDA_CPU_INLINE void look_at(const void* where, const size_t bytes, const Kind kind, const void* pc) {
+CUDA_CPU_INLINE void look_at(const void* where, const size_t bytes, const Kind kind, const void* pc, const bool reads) {
   Lane* const self = lane;
   if (!self) {
     look_at_host(static_cast<const char*>(where), bytes, kind, static_cast<const char*>(pc));
@@ -245,7 +245,7 @@ CUDA_CPU_INLINE void look_at(const void* where, const size_t bytes, const Kind k
     }
   }
   count_access(address, bytes, kind, static_cast<const char*>(pc));
-  if (spot->fresh && kind != Kind::store && bytes >= 4) {
+  if (spot->fresh && reads && bytes >= 4) {
     size_t empty = 0;
     for (uint32_t word; empty + 4 <= bytes; empty += 4) {
       __builtin_memcpy(&word, address + empty, 4);
@@ -277,7 +277,7 @@ CUDA_CPU_INLINE void look_at(const void* where, const size_t bytes, const Kind k
     at += count;
     Access& one = spot->first[number];
     const bool is_first = one.time < since;
-    if (spot->shared && (!store || atomic) && mask & ~(is_first ? 0u : one.written)) {
+    if (spot->shared && reads && mask & ~(is_first ? 0u : one.written)) {
       lane = nullptr;
       fail_uninitialised(address, bytes, true, static_cast<const char*>(pc), self);
     }
@@ -317,14 +317,14 @@ CUDA_CPU_INLINE void look_at(const void* where, const size_t bytes, const Kind k
 }
 
 CUDA_CPU_PLAIN __attribute__((noinline)) void on_access(const void* address, size_t bytes, Kind kind, const void* pc) {
-  look_at(address, bytes, kind, pc);
+  look_at(address, bytes, kind, pc, kind != Kind::store);
 }
 
 // Most accesses are four or eight bytes: functions of their own have little to decide then.
 template <size_t kBytes, Kind kKind>
 CUDA_CPU_PLAIN __attribute__((noinline)) void on_access(const void* address, const void* pc) {
   if constexpr (kBytes == 4 || kBytes == 8) {
-    look_at(address, kBytes, kKind, pc);
+    look_at(address, kBytes, kKind, pc, kKind != Kind::store);
   } else {
     on_access(address, kBytes, kKind, pc);
   }
@@ -332,6 +332,10 @@ CUDA_CPU_PLAIN __attribute__((noinline)) void on_access(const void* address, con
 
 CUDA_CPU_PLAIN void before_atomic(const void* address, size_t bytes, bool compares, const void* pc) {
   on_access(address, bytes, compares ? Kind::compare_and_swap : Kind::atomic, pc);
+}
+
+CUDA_CPU_PLAIN void before_atomic_store(const void* address, size_t bytes, const void* pc) {
+  look_at(address, bytes, Kind::atomic, pc, false);
 }
 
 CUDA_CPU_PLAIN void before_copy(const void* address, size_t bytes, bool store, const void* pc) {

@@ -70,6 +70,7 @@ CUDA_CPU_PLAIN T reduced(unsigned mask, T value, F join, int line) {
 #ifdef CUDA_CPU_CHECK
 void fence();
 void before_atomic(const void* address, size_t bytes, bool compares, const void* pc);
+void before_atomic_store(const void* address, size_t bytes, const void* pc);
 void before_copy(const void* address, size_t bytes, bool store, const void* pc);
 #else
 inline void fence() {
@@ -120,6 +121,15 @@ __attribute__((noinline)) CUDA_CPU_PLAIN T atomically(T* address, F change, cons
     __builtin_memcpy(&new_bits, &next, sizeof(T));
   } while (!__atomic_compare_exchange_n(bits, &old_bits, new_bits, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
   return old;
+}
+
+// An atomicExch whose result nobody takes.
+template <class T>
+__attribute__((noinline)) CUDA_CPU_PLAIN void atomic_store(T* address, As<T> value) {
+#ifdef CUDA_CPU_CHECK
+  before_atomic_store(address, sizeof(T), __builtin_return_address(0));
+#endif
+  __atomic_store(address, &value, __ATOMIC_SEQ_CST);
 }
 
 template <class To, class From>

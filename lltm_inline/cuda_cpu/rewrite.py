@@ -86,6 +86,8 @@ _TOKENS = {
 _OF_C = {name: f"::cuda_cpu::kernel_{name}" for name in ("memcpy", "memset", "malloc", "free")} | {
     "memmove": "::cuda_cpu::kernel_memcpy"
 }
+#: Where nobody takes what was there, it is no matter whether that was ever written.
+_EXCHANGES = ("atomicExch", "atomicExch_block")
 _IN_KERNELS = {
     r"\bnew\b(?!\s*\()": "new (::cuda_cpu::OnHeap{})",
     r"\bdelete\b(?:\s*\[\s*\])?(?!\s*;)": "::cuda_cpu::OnHeap{} <<",
@@ -311,6 +313,8 @@ def _in_kernels(source: _Text) -> Iterator[_Edit]:
         of_c = re.fullmatch(r"(?:(?:std)?\s*::\s*)?(\w+)\s*", source.code[call.start : call.opening])
         if of_c and of_c[1] in _OF_C and source.on_device(call.start):
             yield call.start, call.start + len(of_c[0].rstrip()), _OF_C[of_c[1]]
+        if call.is_statement and call.name in _EXCHANGES:
+            yield call.start, call.opening, "::cuda_cpu::atomic_store"
     for pattern, new in _IN_KERNELS.items():
         for match in re.finditer(pattern, source.code):
             if source.on_device(match.start()):
@@ -489,4 +493,6 @@ def _refuse(source: _Text, needs_kernel: bool) -> None:
 def _known() -> frozenset[str]:
     """Return the names that our headers give a meaning."""
     names = re.findall(r"\b(?:__[a-z]\w*|cuda[A-Z]\w*)", header())
-    return frozenset([*names, "__restrict__", "__restrict", "__attribute__", "__noinline__", "__launch_bounds__"])
+    marks = ("__restrict__", "__restrict", "__attribute__", "__noinline__", "__launch_bounds__")
+    of_types = ("__typeof__", "__typeof", "__alignof__", "__alignof")  # of every C++ compiler on Linux, nvcc too
+    return frozenset([*names, *marks, *of_types])
