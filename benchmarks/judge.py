@@ -19,7 +19,8 @@ from pathlib import Path
 
 from common import ROOT, Results, arguments
 
-FILES = ROOT / "tests" / "judging" / "files" / "bench"
+from tests.judging.twins import BENCH, TWINS
+
 #: What lies beside the solutions, and the solutions: right ones, and others.
 REFERENCES = ("pool.py", "relu.py", "wide.py")
 RIGHT = ("relu_new", "pool_new", "wide_new", "matmul", "relu_cpp")
@@ -29,12 +30,12 @@ OTHERS = ("relu_sign", "relu_typo", "relu_out_of_bounds", "relu_unwritten", "rel
 def folder_of(count: int, folder: Path) -> dict[str, str]:
     """Write so many files into a folder, and return the verdict that each should come to."""
     for name in REFERENCES:
-        (folder / name).write_text((FILES / name).read_text())
+        (folder / name).write_text((BENCH / name).read_text())
     right, others = itertools.cycle(RIGHT), itertools.cycle(OTHERS)
     wanted = {}
     for number in range(count):
         name = next(right) if number % 5 < 3 else next(others)
-        text = (FILES / f"{name}.py").read_text()
+        text = next(place / f"{name}.py" for place in (TWINS, BENCH) if (place / f"{name}.py").is_file()).read_text()
         # The first line of the kernel's own, whether it is CUDA or C++.
         changed = re.sub(r"(?m)^(__global__|torch::Tensor \w+\()", rf"/* {number} */ \1", text, count=1)
         assert changed != text, name
