@@ -25,7 +25,7 @@ from ..workers.client import worker
 from ..workers.limits import Limits
 from ..workers.outcome import Died
 from .examine import Examination, Together, twins_of
-from .follow import index_fault
+from .follow import UNFOLLOWED, index_fault
 from .interface import NO_NONSENSE, Try, is_safe, refusal_findings, refusals
 from .opcheck import warm_up
 from .postmortem import crash_of
@@ -179,7 +179,15 @@ def _report(
             if so_far.followed:  # in the second library: what waits in ways of its own may wait for ever there
                 report = _report(kernel, sizes, setting, gradients_only=gradients_only, followed=False)
                 found = index_fault(died, built)
-                return _with_more(report, "safety", [found]) if found and report.crash is None else report
+                if found is None or report.crash is not None:
+                    return report
+                report = _with_more(report, "safety", [found])
+                told = replace(
+                    report["safety"], skipped=tuple(why for why in report["safety"].skipped if why != UNFOLLOWED)
+                )
+                return replace(
+                    report, sections=tuple(told if one.name == told.name else one for one in report.sections)
+                )
             show(f"{kernel.label} crashed: looking for the smallest size")
             report = so_far.report_of(died, setting)
         asked = setting.here or gradients_only or report.crash is not None or is_safe(kernel, setting.device)

@@ -53,6 +53,7 @@ _FUNCTIONS = {
 
 #: `enum What`: what is said of one place, and what to do.
 _FAR = 100
+UNFOLLOWED = "races: the text does not compile, or does not come back, where each load and store is followed"
 #: How findings begin that are of an access to where nothing of the text's lies.
 STRAY = ("out of bounds: ", "freed: ")
 _SET_IT = "give local variables and arrays a value where they are declared: float sums[8] = {};"
@@ -228,9 +229,7 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
     """
     second_one = built.follower
     if second_one is None or second_one.library is None:
-        return Part(
-            0, [], ["races: the text does not compile, or does not come back, where each load and store is followed"]
-        )
+        return Part(0, [], [UNFOLLOWED])
     guard, why = obtain(runner)
     if guard is None:
         return Part(0, [], [f"races, which are found between {why}"])

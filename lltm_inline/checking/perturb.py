@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import chain, combinations_with_replacement, islice
+from itertools import chain, combinations, combinations_with_replacement, islice
 from typing import Any, NamedTuple
 
 import torch
@@ -33,6 +33,8 @@ from .runner import Call, Runner
 _MOST, _FAR = 20_000, 64
 #: How far a number is moved; what of the reference's answer is too little to tell; and what of it the kernel may miss.
 _STEP, _LITTLE, _ROUNDING = 1e-2, 1e-5, 2e-2
+#: What is smaller than this is an eps, and how near to the reference the kernel is where it is right, in few digits and in float64.
+_SMALL, _AGREES = 1e-2, (1e-4, 1e-6)
 #: What of the reference's largest answer is none, and what is one without doubt.
 _NOTHING, _CLEAR = 1e-9, 0.05
 #: Where so many choices of the wrong elements are possible, that a limit parts them from the right ones is no chance.
@@ -85,15 +87,24 @@ class _Trial:
 
     def answers(self, change: _Change) -> tuple[Tensor, Tensor]:
         """Return how much kernel and reference answer."""
-        pairs = (self._kernel(change), self.kernel), (self._reference(change), self.reference)
-        kernel, reference = ((after - before).nan_to_num(0.0, 0.0, 0.0) for after, before in pairs)
+        kernel, reference = _change(self._kernel(change), self.kernel), _change(self._reference(change), self.reference)
         return kernel, reference
 
     def ignores(self, change: _Change) -> bool:
         """Tell whether the reference answers, and the kernel does not."""
         kernel, reference = self.answers(change)
         most = _most(reference)
-        return most > _LITTLE * max(_most(self.reference), 1e-30) and _most(kernel) < _ROUNDING * most
+        return _LITTLE * max(_most(self.reference), 1e-30) < most < math.inf and _most(kernel) < _ROUNDING * most
+
+    def agrees(self, change: _Change) -> bool:
+        """Tell whether the kernel is right with the change, and that is no result of zeros."""
+        kernel, reference = self._kernel(change), self._reference(change)
+        limit = _AGREES[self.case.dtype == torch.float64] * _most(self.reference)
+        return (
+            kernel.shape == reference.shape
+            and _most(reference) > _LITTLE * _most(self.reference)
+            and _most(kernel - reference) < limit
+        )
 
 
 def measured(runner: Runner, quantity: str, case: Case) -> list[str]:
@@ -109,13 +120,18 @@ def measured(runner: Runner, quantity: str, case: Case) -> list[str]:
         return []
     try:
         trial = _Trial(runner, replace(case, group=""), quantity)
+        if (
+            trial.kernel.shape == trial.reference.shape
+            and not trial.kernel[trial.reference.isfinite()].isfinite().all()
+        ):
+            return []  # NaN stays NaN, whatever goes in
         changes = [*_wholes(trial)]
         ignored = [change.words for change in changes if trial.ignores(change)]
         if len(ignored) == len(changes) > 1:
             return [f"nothing that goes in changes anything in {quantity}"]
         if ignored:
             return [f"{' and '.join(ignored)} {'changes' if len(ignored) == 1 else 'change'} nothing in {quantity}"]
-        looks = _numbers, partial(_strays, nowhere=True), _slices, _strays, _shares, _terms, _losses
+        looks = _numbers, _alike, partial(_strays, nowhere=True), _slices, _strays, _shares, _terms, _zeros, _losses
         return [*islice(chain.from_iterable(look(trial) for look in looks), 1)]
     except Exception:  # what raises for other numbers is no reason: nothing is said
         return []
@@ -125,6 +141,12 @@ def _double(value: Tensor | None) -> Tensor:
     if value is None:
         return torch.zeros(())
     return value.detach().to("cpu", torch.complex128 if value.is_complex() else torch.float64)
+
+
+def _change(after: Tensor, before: Tensor) -> Tensor:
+    """Subtract; what becomes infinite or NaN, or was, has changed beyond all numbers."""
+    found = (after - before).nan_to_num(0.0, 0.0, 0.0)
+    return found.masked_fill(after.isfinite() != before.isfinite(), math.inf) if after.shape == before.shape else found
 
 
 def _most(value: Tensor) -> float:
@@ -156,7 +178,7 @@ def _wholes(trial: _Trial) -> Iterator[_Change]:
         yield _Change(name, at, _moved(value))
     for at, (argument, value) in enumerate(zip(trial.runner.op.signature.inputs, trial.known.inputs, strict=True)):
         if isinstance(value, float):
-            yield _Change(argument.name, at, value + 0.5)
+            yield _Change(argument.name, at, value / 2 if _SMALL < abs(value) < 1 else value + 0.5)
 
 
 def _numbers(trial: _Trial) -> Iterator[str]:
@@ -259,6 +281,28 @@ def _terms(trial: _Trial) -> Iterator[str]:
         signs = [a > 0 for a, _ in terms]
         words = (" + " if len({*signs}) == 1 else " - ").join(parts)
         yield f"{trial.quantity} is {words} {'more' if signs[0] else 'less'} than it should be"
+
+
+def _values(trial: _Trial) -> list[tuple[int, str, Any]]:
+    """List what goes in and may be another number: floats and tensors."""
+    given = zip(trial.runner.op.signature.inputs, trial.known.inputs, strict=True)
+    floats = [(at, one.name, value) for at, (one, value) in enumerate(given) if isinstance(value, float)]
+    return [*floats, *_tensors(trial)]
+
+
+def _zeros(trial: _Trial) -> Iterator[str]:
+    """Say of which one of all that goes in the kernel is right where it is 0."""
+    zeros = [name for at, name, value in _values(trial) if trial.agrees(_Change("", at, 0 * value))]
+    if len(zeros) == 1:
+        yield f"{trial.quantity} is right where {zeros[0]} is 0: what depends on it is wrong"
+
+
+def _alike(trial: _Trial) -> Iterator[str]:
+    """Say of which two that go in the kernel is right where they are the same."""
+    for (at, name, value), (_, other, same) in combinations(_values(trial), 2):
+        fits = type(value) is type(same) and getattr(value, "shape", 0) == getattr(same, "shape", 0)
+        if fits and trial.agrees(_Change("", at, same)):
+            yield f"{trial.quantity} is right where {name} is {other}: one may be taken for the other"
 
 
 def _reaches(value: Tensor, want: Tensor) -> bool:
