@@ -101,13 +101,7 @@ struct atomic {
 };
 }  // namespace cuda
 
-typedef struct ECLgraph {
-  int nodes;
-  int edges;
-  int* nindex;
-  int* nlist;
-  int* eweight;
-} ECLgraph;
+ECLGRAPH
 
 struct Host {
   std::vector<int> nindex, nlist, eweight, sp, degree;
@@ -288,22 +282,16 @@ def sampled(suite: Path, count: int) -> tuple[list[Variant], dict[str, int]]:
             if variant.bug != NO_BUG:
                 of_algorithms = by_bug.setdefault(variant.bug, {})
                 of_algorithms.setdefault(variant.algorithm, {}).setdefault(template, []).append(variant)
-    queues = [
-        in_turns(
-            [
-                in_turns([shuffled(draw, some) for some in shuffled(draw, one.values())])
-                for one in shuffled(draw, of.values())
-            ]
-        )
-        for _, of in sorted(by_bug.items())
-    ]
+    queues = [mixed(draw, of_algorithms) for _, of_algorithms in sorted(by_bug.items())]
     return in_turns(queues)[:count], dict(sorted(there.items()))
 
 
-def shuffled(draw: random.Random, values: Iterable[Any]) -> list[Any]:
-    """Return values in another order."""
-    listed = [*values]
-    return draw.sample(listed, len(listed))
+def mixed(draw: random.Random, values: Any) -> list[Any]:
+    """Return values in another order; where there are several kinds, these take turns."""
+    if not isinstance(values, dict):
+        return draw.sample(values, len(values))
+    kinds = [*values.values()]
+    return in_turns([mixed(draw, kind) for kind in draw.sample(kinds, len(kinds))])
 
 
 def in_turns(queues: Sequence[Sequence[Any]]) -> list[Any]:
@@ -431,7 +419,11 @@ def apart(work: Any) -> tuple[str, str]:
 
 def built(suite: Path, variants: Sequence[Variant]) -> tuple[Any, list[str]]:
     """Put variants into one text and build it in check mode; return what runs one of them, and the lines of the text."""
-    text = HEAD
+    graph = re.search(
+        r"^typedef struct ECLgraph.*?ECLgraph;$", (suite / "lib" / "ECLgraph.h").read_text(), re.MULTILINE | re.DOTALL
+    )
+    assert graph, "lib/ECLgraph.h has no ECLgraph"
+    text = HEAD.replace("ECLGRAPH", graph[0])
     for number, variant in enumerate(variants):
         text += f"namespace variant_{number} {{\n{variant.text(suite / 'lib')}}}\n"
     calls = "".join(f"  if (which == {number}) return variant_{number}::run(x);\n" for number in range(len(variants)))

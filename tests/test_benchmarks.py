@@ -6,6 +6,7 @@ import ast
 import importlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -115,3 +116,57 @@ def test_time_left_is_shared_out():
     assert Purse(1000.0, 10, 1.2).next() == 1.2
     assert Purse(-5.0, 10, 1.2).next() == pytest.approx(0.15)
     assert Purse(10.0, 10, 1.2).next() == pytest.approx(0.5, rel=0.01)
+
+
+TEMPLATE = """\
+/*@Thread@*/ declare /*@Warp@*/ declare
+/*@NoRaceBug@*/ declare /*@RaceBug@*/ declare
+/*@+Warp@*/
+/*@NoRaceBug@*/ /*@RaceBug@*/ suppress
+/*@-Warp@*/
+a;
+/*@+Thread@*/ /*@+RaceBug@*/
+b;
+/*@-Thread@*/ /*@-RaceBug@*/
+/*@+Warp@*/ /*@+or@*/ /*@+RaceBug@*/
+c;
+/*@-Warp@*/ /*@-or@*/ /*@-RaceBug@*/
+/*@Thread@*/ d; /*@Warp@*/ e;
+/*@NoSyncBug@*/ f; /*@SyncBug@*/ f;"""
+
+
+def test_variants_of_a_template(tmp_path):
+    """Tags of one line are alternatives, frames hold what belongs to some, and a bug that changes nothing is none."""
+    from indigo3 import lines, squeezed, variants_of
+
+    path = tmp_path / "BFS_CUDA_V_Topo.idg"
+    path.write_text(TEMPLATE)
+    found = {one.name: squeezed(lines(TEMPLATE, frozenset(one.chosen))) for one in variants_of(path)}
+    assert found == {
+        "BFS_V_Topo Thread": "a;d;f;",
+        "BFS_V_Topo Thread RaceBug": "a;b;c;d;f;",
+        "BFS_V_Topo Warp": "a;c;e;f;",
+    }
+    of_bug = next(one for one in variants_of(path) if one.bug == "RaceBug")
+    assert of_bug.without_bug().name == "BFS_V_Topo Thread"
+
+
+def test_what_is_written_of_the_suite_is_in_its_results():
+    """docs/checks.md sums up what benchmarks/results/indigo3.json counts."""
+    data = json.loads((BENCHMARKS / "results" / "indigo3.json").read_text())
+    page = (
+        (BENCHMARKS.parent / "docs" / "checks.md")
+        .read_text()
+        .partition("## On a public suite")[2]
+        .partition("\n## ")[0]
+    )
+    named = []
+    for row in re.findall(r"^\| (`.*) \|$", page, re.MULTILINE):
+        bugs, *figures = row.split(" | ")
+        names = re.findall(r"\w+Bug", bugs)
+        counted = [sum(data["bugs"][name][what] for name in names) for what in ("run", "found", "hidden", "missed")]
+        assert counted == [int(figure.partition(":")[0]) for figure in figures], row
+        named += names
+    assert sorted(named) == sorted(data["bugs"])
+    clean = data["none"]
+    assert f"Of {clean['run']} codes without a planted bug {clean['said']} are reported" in " ".join(page.split())
