@@ -114,10 +114,14 @@ class Fault:
             return "make all accesses to it atomic, or none"
         return "let each thread write places of its own and put them together afterwards, or make it atomic"
 
-    def placed(self, lines: Mapping[int, Place]) -> Fault:
-        """Return it with its lines, of those that are known."""
+    def placed(self, lines: Mapping[int, Place], said: Sequence[Index] = ()) -> Fault:
+        """Return it with its lines, of those that are known; an index that was told is named, and has its line in a macro, too."""
         if not self.record.what:
             return replace(self, places=tuple(lines.get(offset) for offset in self.offsets))
+        if 0 < self.record.subscript <= len(said):
+            own = said[self.record.subscript - 1]
+            name = f"{own.name}[{self.record.index}] ({self.name.removesuffix(',')})"
+            return replace(self, name=name, places=(Place(own.file, own.line),))
         return replace(self, places=(next((lines[offset] for offset in self.offsets if offset in lines), None),))
 
     @property
@@ -132,9 +136,11 @@ class Follower:
 
     Args:
         built: of `follower_job`.
+        said: the indices that the text tells.
     """
 
-    def __init__(self, built: Build) -> None:
+    def __init__(self, built: Build, said: Sequence[Index] = ()) -> None:
+        self._said = said
         self._path, self._library = built.path, declared(ctypes.CDLL(str(built.path)), _FUNCTIONS)
         self._spans: dict[int, list[_Span | None]] = {}
 
@@ -159,7 +165,7 @@ class Follower:
             faults = [fault for record in records[:count] if (fault := _named(record, guard))]
             lines = lines_of({offset for fault in faults for offset in fault.offsets}, self._path)
             things = {(fault.record.what, fault.thing): fault for fault in reversed(faults)}
-            found += [fault.placed(lines) for fault in reversed(things.values())]
+            found += [fault.placed(lines, self._said) for fault in reversed(things.values())]
 
     def _note_reach(self, guard: Guard) -> None:
         """Note which indices have reached the last row of the largest tensor, and how many elements that has."""
@@ -168,7 +174,7 @@ class Follower:
             if (record := records[number]).base:
                 self._spans.setdefault(number, []).append(_span(record, guard.region(record.base), largest.value))
 
-    def narrow(self, said: Sequence[Index]) -> list[str]:
+    def narrow(self) -> list[str]:
         """Say which indices are computed in 32 bits, and from which size on they are wrong.
 
         That is proven without such a tensor: the compiler says by which type an index is computed, and cases of several sizes that it
@@ -177,8 +183,8 @@ class Follower:
         told: dict[tuple[str, str], list[str]] = {}  # of one line the names of all tensors
         for number, spans in self._spans.items():
             found = [span for span in spans if span and span.count]
-            if number < len(said) and None not in spans and len({span.count for span in found}) > 1:
-                words = found[0].text(said[number], exact=all(span.exact for span in found))
+            if number < len(self._said) and None not in spans and len({span.count for span in found}) > 1:
+                words = found[0].text(self._said[number], exact=all(span.exact for span in found))
                 told.setdefault(words, []).append(found[0].name)
         return [f"{start} {' and '.join(dict.fromkeys(names))}, {end}" for (start, end), names in told.items()]
 
@@ -236,7 +242,8 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
     second = runner.of(runner.op)
     second.function, second.threads = load_built(second_one), _THREADS
     emit("follow")
-    follower, findings, count = Follower(second_one.library), list[Finding](), 0
+    said = indices(built.job.text) if built.job else []
+    follower, findings, count = Follower(second_one.library, said), list[Finding](), 0
     for case in _cases(runner, sizes):
         if findings:  # of more elements the same would be told
             break
@@ -258,7 +265,7 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
             findings.append(runner.finding("safety", unlike[0], text, case, _SET_IT, smallest=case.size))
     if findings or built.job is None or looks_at_limits(built.job.sources.values()):
         return Part(count, findings, [])
-    return Part(count, findings, [], tuple(follower.narrow(indices(built.job.text))))
+    return Part(count, findings, [], tuple(follower.narrow()))
 
 
 def _unlike(followed: Trial, plain: Trial, guard: Guard) -> list[str]:
@@ -281,9 +288,13 @@ def index_fault(died: Died, built: Built) -> Finding | None:
     evidence, library = died.evidence, built.follower and built.follower.library
     if not evidence or not library or (evidence.exception, evidence.message[:5]) != ("std::out_of_range", "index"):
         return None
-    places = symbolize(died.frames, library.path)
-    where = f" at {places[0].file}:{places[0].line}" if places else ""
-    text = f"out of bounds: {evidence.message.replace(',', where + ',', 1)}"
+    message, _, number = evidence.message.rpartition(" #")
+    if built.job and int(number):
+        own = indices(built.job.text)[int(number) - 1]
+        message = message.replace(",", f" of {own.name} at {own.file}:{own.line},", 1)
+    elif places := symbolize(died.frames, library.path):
+        message = message.replace(",", f" at {places[0].file}:{places[0].line},", 1)
+    text = f"out of bounds: {message}"
     step = died.state.step or "forward"
     return Finding(built.kernel.label, "safety", step, text, died.state.case, hints=(_MISSES[_OUTSIDE][1],))
 

@@ -362,13 +362,13 @@ def _indices(source: _Text, everywhere: bool = False) -> Iterator[tuple[Subscrip
         changes = any(mark in one.source for mark in ("++", "--", "="))
         if changes or {*"{}#"} & {*source.text[begin:end], *one.source, *one.pointer}:
             continue
-        if one.pointer if everywhere else source.on_device(begin):
+        if everywhere or source.on_device(begin):
             words = " ".join(source.code[begin:end].split()), _wider(one.first[0])
             yield one, Index(*placed(source.text, begin)[:2], one.name, words, (one.source, _wider(one.first[1])))
 
 
 def indices(text: str) -> list[Index]:
-    """List the indices of pointers in a C++ text in the order of their numbers in `tell_indices`.
+    """List the indices in a C++ text in the order of their numbers in `tell_indices`.
 
     Example:
         >>> [index.words[0] for index in indices("void f(int* x, int n) { x[2 * n] = 0; }")]
@@ -378,7 +378,7 @@ def indices(text: str) -> list[Index]:
 
 
 def tell_indices(text: str) -> str:
-    """Have each index of a pointer in a C++ text told to the follower, `native/follow_index.h`.
+    """Have each index in a C++ text told to the follower, `native/follow_index.h`.
 
     Example:
         >>> tell_indices("void f(int* x, int n) { x[2 * n] = 0; }")
@@ -386,7 +386,9 @@ def tell_indices(text: str) -> str:
     """
     edits: list[_Edit] = []
     for number, (one, _) in enumerate(_indices(_Text(text, ""), everywhere=True)):
-        (begin, end), how = one.index, f"::followed::index<decltype({one.source})>({number}, {one.pointer}, ("
+        (begin, end), how = one.index, f"::followed::at({number}, ("
+        if one.pointer:
+            how = f"::followed::index<decltype({one.source})>({number}, {one.pointer}, ("
         edits += [(begin, begin, how), (end, end, "))")]
     return _edited(text, edits)
 

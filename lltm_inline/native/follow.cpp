@@ -49,6 +49,8 @@ struct Race {
   uint32_t kind[2], thread[2];
   uint64_t base, nbytes;  // of what the text has allocated
   uint32_t where, what;
+  int64_t index;        // of the subscript that is of just this element,
+  uint64_t subscript;   // and its number from 1; 0 where there is none
   uint64_t callers[8];  // of what misses, offsets as above, the innermost first; 0 where there are no more
 };
 
@@ -105,6 +107,12 @@ struct Self {
   int busy = 0;                                // these functions are at work: what they do themselves is not looked at
   Team* inner = nullptr;                       // of a parallel part inside of one, which this thread runs alone
   const char *low = nullptr, *high = nullptr;  // its own variables
+  struct {
+    const char* at;
+    int64_t index;
+    uint32_t number;
+  } told[16] = {};  // the subscripts that it has come by last, the next one in turn
+  unsigned next = 0;
 };
 thread_local Self self;
 
@@ -202,6 +210,10 @@ void look(const char* address, size_t size, Kind kind, const void* from) {
   found.address = what == kOutside && first >= piece->begin ? std::max(first, piece->end) : first;
   found.offset[0] = uint32_t(static_cast<const char*>(from) - image_low);
   found.kind[0] = kind, found.thread[0] = uint32_t(std::max(self.number, 0)), found.what = what;
+  for (unsigned back = 1; back <= 16 && !found.subscript; ++back) {
+    const auto& one = self.told[(self.next - back) % 16];
+    if (one.at == address) found.subscript = one.number, found.index = one.index;
+  }
   void* frames[32];
   void** const last = frames + backtrace(frames, 32);
   unsigned count = 0;
@@ -598,10 +610,10 @@ bool keeps_account() {
 void* allocate(size_t bytes, size_t alignment = 16) {
   const bool noted = keeps_account();
   const Busy busy;
-  const size_t room = std::max<size_t>(bytes, 1) + (noted ? kBehind : 0);
+  const size_t room = std::max<size_t>(bytes, 1) + (noted ? behind(bytes) : 0);
   void* found = nullptr;
   if (alignment <= 16) {
-    found = real(real_malloc, "malloc")(room);
+    found = plain_malloc(room);
   } else if (posix_memalign(&found, alignment, room)) {
     return nullptr;
   }
@@ -625,7 +637,7 @@ void deallocate(void* what) {
     settle();
     if (!piece->second.freed) keep_freed(what, piece->second, team != nullptr);
   } else {
-    real(real_free, "free")(what);
+    plain_free(what);
   }
 }
 
@@ -649,7 +661,7 @@ OURS void* followed_realloc(void* what, size_t bytes) asm("realloc");
 OURS void* followed_realloc(void* what, size_t bytes) {
   static void* (*real_realloc)(void*, size_t);
   const auto piece = what && keeps_account() ? own_piece(what) : pieces.end();
-  if (piece == pieces.end()) return what ? real(real_realloc, "realloc")(what, bytes) : allocate(bytes);
+  if (piece == pieces.end()) return what ? real(real_realloc, "realloc", RTLD_DEFAULT)(what, bytes) : allocate(bytes);
   const size_t old = piece->second.end - piece->second.begin;
   void* const found = allocate(bytes);
   if (found == nullptr) return nullptr;
@@ -717,7 +729,9 @@ OURS void __ubsan_handle_out_of_bounds(IndexFault* fault, unsigned long index) {
   if (!self.looks || self.busy) return;
   const Busy busy;
   try {
-    throw std::out_of_range("index " + std::to_string(long(index)) + ", in an array of type " + fault->array->name);
+    const unsigned last = self.told[(self.next + 15) % 16].number;
+    throw std::out_of_range(
+        "index " + std::to_string(long(index)) + ", in an array of type " + fault->array->name + " #" + std::to_string(last));
   } catch (...) {
     std::terminate();
   }
@@ -740,12 +754,15 @@ std::vector<Reached>& reached = *new std::vector<Reached>;
 }  // namespace
 
 OURS void follow_index(
-    unsigned number, const volatile void* base, size_t element, int64_t index, bool is_signed, bool by_source) {
+    unsigned number, const volatile void* first, size_t element, int64_t index, bool is_narrow, bool is_signed,
+    bool by_source) {
   if (!self.looks || self.busy) return;
   const Busy busy;
+  const auto at = reinterpret_cast<uintptr_t>(first);
+  self.told[self.next++ % 16] = {first ? reinterpret_cast<char*>(at + index * element) : nullptr, index, number + 1};
+  if (!is_narrow) return;
   if (number >= reached.size()) reached.resize(number + 1);
   Reached& site = reached[number];
-  const auto at = reinterpret_cast<uintptr_t>(base);
   if (site.base == 0) site = {at, index, uint32_t(element), is_signed, by_source, false};
   site.has_others |= site.base != at;
   site.most = std::max(site.most, index);

@@ -1,26 +1,48 @@
-// Before a text that is followed: its subscripts tell by what type an index of a pointer is computed, and how far it reaches.
+// Before a text that is followed: its subscripts tell which element they are of, and by what type an index of a pointer is
+// computed.
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 extern "C" __attribute__((visibility("hidden"))) void follow_index(
-    unsigned number, const volatile void* base, size_t element, int64_t index, bool is_signed, bool by_source);
+    unsigned number, const volatile void* first, size_t element, int64_t index, bool is_narrow, bool is_signed, bool by_source);
 
 namespace followed {
+
+// Where the elements of a pointer, an array or a vector begin; of others nobody knows.
+template <class T>
+T* begin_of(T* const& pointer, int) {
+  return pointer;
+}
+template <class Base>
+auto begin_of(const Base& base, int) -> decltype(&*base.data()) {
+  return base.data();
+}
+template <class Base>
+const char* begin_of(const Base&, long) {
+  return nullptr;
+}
 
 template <class Source, class Base, class I>
 constexpr I&& index(unsigned number, const Base& base, I&& i) {
   using Index = std::remove_cv_t<std::remove_reference_t<I>>;
   using By = std::remove_cv_t<std::remove_reference_t<Source>>;
   if (__builtin_is_constant_evaluated()) return static_cast<I&&>(i);
-  if constexpr (std::is_pointer_v<Base> && std::is_integral_v<Index>) {
+  if constexpr (std::is_integral_v<Index>) {
     constexpr bool by_source = std::is_integral_v<By> && sizeof(By) < sizeof(Index);
     using Narrow = std::conditional_t<by_source, By, Index>;
-    if constexpr (sizeof(Narrow) == 4) {
-      follow_index(number, base, sizeof(*base), int64_t(i), std::is_signed_v<Narrow>, by_source);
-    }
+    constexpr bool is_narrow = std::is_pointer_v<Base> && sizeof(Narrow) == 4;
+    const auto first = begin_of(base, 0);
+    follow_index(number, first, sizeof(*first), int64_t(i), is_narrow, std::is_signed_v<Narrow>, by_source);
   }
+  return static_cast<I&&>(i);
+}
+
+// Of what has no name to begin with, or is an array.
+template <class I>
+constexpr I&& at(unsigned number, I&& i) {
+  if (!__builtin_is_constant_evaluated()) follow_index(number, nullptr, 0, 0, false, false, false);
   return static_cast<I&&>(i);
 }
 

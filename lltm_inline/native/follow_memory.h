@@ -25,7 +25,7 @@ struct Piece {
   bool own, freed;       // the text's
 };
 
-constexpr size_t kBehind = 64, kMostFreed = size_t(64) << 20;
+constexpr size_t kMostFreed = size_t(64) << 20;
 constexpr uint64_t kFresh = 0xFFA5'A5A5'FFA5'A5A5, kSlack = 0xFFA6'5A5A'FFA6'5A5A;
 constexpr size_t kSites = 1024;
 
@@ -36,26 +36,37 @@ size_t freed_bytes = 0;
 // What each instruction has last touched: mostly it is the same again.
 const Piece* sites[kSites] = {};
 
-// A function of the same name elsewhere: the one that this library would have had without these here. It is everybody's: what one
-// library allocates another one frees, and the process may have been started with an allocator of its own.
+// A function of the same name elsewhere: the one that this library would have had without these here.
 template <class F>
-F* real(F*& known, const char* name) {
-  if (known == nullptr) known = reinterpret_cast<F*>(dlsym(RTLD_DEFAULT, name));
-  if (known == nullptr) known = reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
+F* real(F*& known, const char* name, void* where = RTLD_NEXT) {
+  if (known == nullptr) known = reinterpret_cast<F*>(dlsym(where, name));
   return known;
 }
 
-void* (*real_malloc)(size_t);
-void (*real_free)(void*);
+// Memory comes from where everybody's does: what one library allocates another one frees, and the process may have been started
+// with an allocator of its own.
+void* plain_malloc(size_t bytes) {
+  static void* (*known)(size_t);
+  return real(known, "malloc", RTLD_DEFAULT)(bytes);
+}
+void plain_free(void* what) {
+  static void (*known)(void*);
+  real(known, "free", RTLD_DEFAULT)(what);
+}
 
 // How many bytes before what it gives malloc has for itself: where it is glibc's, a size.
 size_t before() {
   static const size_t found = [] {
     Dl_info library;
-    const auto known = reinterpret_cast<void*>(real(real_malloc, "malloc"));
+    void* const known = dlsym(RTLD_DEFAULT, "malloc");
     return known && dladdr(known, &library) && library.dli_fname && std::strstr(library.dli_fname, "/libc.so") ? 8 : 0;
   }();
   return found;
+}
+
+// How many bytes are added behind: the more the further a text may go too far without destroying anything of others.
+size_t behind(size_t bytes) {
+  return bytes < 64 ? 64 : bytes > 4096 ? 4096 : bytes;
 }
 
 bool holds(const void* first, size_t bytes, uint64_t word) {
@@ -78,7 +89,7 @@ void forget(std::map<uintptr_t, Piece>::iterator which) {
 void forget_pieces() {
   std::memset(sites, 0, sizeof sites);
   pieces.clear();
-  for (void* one : freed) real(real_free, "free")(one);
+  for (void* one : freed) plain_free(one);
   freed.clear(), freed_bytes = 0;
 }
 
@@ -95,14 +106,14 @@ const Piece* piece_at(uintptr_t address, const void* from) {
 void add_piece(void* what, size_t bytes) {
   const auto begin = reinterpret_cast<uintptr_t>(what);
   // What was there is of memory that somebody else has freed.
-  for (auto next = pieces.lower_bound(begin + bytes + kBehind); next != pieces.begin();) {
+  for (auto next = pieces.lower_bound(begin + bytes + behind(bytes)); next != pieces.begin();) {
     const auto old = std::prev(next);
     if (old->second.high <= begin - before()) break;
     forget(old);
   }
   put(what, bytes, kFresh);
-  put(static_cast<char*>(what) + bytes, kBehind, kSlack);
-  pieces[begin - before()] = {begin - before(), begin + bytes + kBehind, begin, begin + bytes, kFresh, true, false};
+  put(static_cast<char*>(what) + bytes, behind(bytes), kSlack);
+  pieces[begin - before()] = {begin - before(), begin + bytes + behind(bytes), begin, begin + bytes, kFresh, true, false};
 }
 
 // The text's own memory, if that is where something begins.
@@ -121,7 +132,7 @@ void keep_freed(void* what, Piece& piece, bool parallel) {
       freed_bytes -= first->second.end - first->second.begin;
       forget(first);
     }
-    real(real_free, "free")(freed.front());
+    plain_free(freed.front());
     freed.pop_front();
   }
 }
@@ -131,7 +142,7 @@ What fault_of(const Piece& piece, uintptr_t first, size_t size, bool reads) {
   if (piece.freed) return kFreed;
   if (first < piece.begin || first + size > piece.end) {
     // What lies behind is no more as it was where somebody else has freed the memory, and others have got it.
-    return !piece.own || holds(reinterpret_cast<void*>(piece.end), kBehind, kSlack) ? kOutside : kRace;
+    return !piece.own || holds(reinterpret_cast<void*>(piece.end), piece.high - piece.end, kSlack) ? kOutside : kRace;
   }
   if (!reads || size > 8) return kRace;  // copies, and vectors, may hold what nobody looks at
   const uintptr_t begin = size < 4 ? first / 4 * 4 : first;

@@ -60,6 +60,8 @@ class RaceRecord(ctypes.Structure):
         ("nbytes", ctypes.c_uint64),
         ("where", ctypes.c_uint32),
         ("what", ctypes.c_uint32),
+        ("index", ctypes.c_int64),
+        ("subscript", ctypes.c_uint64),
         ("callers", ctypes.c_uint64 * 8),
     )
 

@@ -1,6 +1,6 @@
 // A result that is added to, and begins with what new memory holds.
 // x = torch.rand(33)
-// report: uninitialised: y\[0\] is read at
+// report: uninitialised: o\[0\] \(y\[0\]\) is read at
 at::Tensor run(const at::Tensor& x) {
   at::Tensor y = at::empty_like(x);
   const float* p = x.data_ptr<float>();

@@ -1,6 +1,6 @@
 // The neighbour on the left of the first element, of which nothing depends on it.
 // x = torch.rand(33)
-// report: out of bounds: element -1 of x, which has 33, is read
+// report: out of bounds: p\[-1\] \(element -1 of x, which has 33\) is read
 at::Tensor run(const at::Tensor& x) {
   at::Tensor y = at::empty_like(x);
   const float* p = x.data_ptr<float>();

@@ -1,6 +1,6 @@
 // The neighbour on the left of the first element.
 // x = torch.rand(33)
-// report: out of bounds: byte -4 of 132 bytes that the text allocates is read
+// report: out of bounds: copy\[-1\] \(byte -4 of 132 bytes that the text allocates\) is read
 at::Tensor run(const at::Tensor& x) {
   at::Tensor y = at::empty_like(x);
   float* o = y.data_ptr<float>();

@@ -1,6 +1,6 @@
 // A table is deleted one line too early.
 // x = torch.rand(33)
-// report: freed: byte \d+ of 256 bytes that the text allocates is read
+// report: freed: table\[\d+\] \(byte \d+ of 256 bytes that the text allocates\) is read
 at::Tensor run(const at::Tensor& x) {
   at::Tensor y = at::empty_like(x);
   const float* p = x.data_ptr<float>();

@@ -1,6 +1,6 @@
 // Sums that begin with what new memory holds.
 // x = torch.rand(33)
-// report: uninitialised: byte \d+ of 32 bytes that the text allocates is read
+// report: uninitialised: sums\[\d+\] \(byte \d+ of 32 bytes that the text allocates\) is read
 at::Tensor run(const at::Tensor& x) {
   const float* p = x.data_ptr<float>();
   at::Tensor y = at::empty({8}, x.options());

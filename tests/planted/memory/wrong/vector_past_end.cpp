@@ -1,6 +1,6 @@
 // A vector of n elements, and a loop over n + 1.
 // x = torch.rand(33)
-// report: out of bounds: byte 132 of 132 bytes that the text allocates is written
+// report: out of bounds: sums\[33\] \(byte 132 of 132 bytes that the text allocates\) is written
 at::Tensor run(const at::Tensor& x) {
   at::Tensor y = at::empty_like(x);
   const float* p = x.data_ptr<float>();
