@@ -125,25 +125,25 @@ def crash_of(
         nonlocal found
         found = event.values[0] if event.kind == "found" else found
 
-    first = explained(died)
-    # Of a bad address in a line of the text the guard pages tell more; an abort is malloc's, which finds its own notes destroyed.
-    elsewhere = not first.tensor and (not first.place or "SIGABRT" in first.what)
-    if built.follower and elsewhere and (stray := _followed(built, setting)):
-        return _with_findings(first, stray)
+    def followed(crash: Crash) -> Crash:
+        """Follow each access where the guard pages have shown nothing: what was destroyed is not in a tensor."""
+        elsewhere = not crash.tensor and (not crash.place or "SIGABRT" in crash.what)
+        return _with_findings(crash, _followed(built, setting)) if built.follower and elsewhere else crash
+
     short = replace(setting, limits=replace(limits, seconds=min(limits.seconds, _REPLAY_SECONDS)))
     try:
         found = run(Replay((built,), case), short, on_event, fresh=True).value
     except Died as second:
         if second.ending.kind not in REPEATED or not second.state.step:
-            return explained(died)
+            return followed(explained(died))
         smallest = found[0].case if found else second.state.case
         crash = explained(died, smallest)
         if second.evidence is not None and second.evidence.region is not None:
             return _with_replay(crash, explained(second, smallest))
-        return _with_findings(crash, found)
+        return _with_findings(crash, found) if found else followed(crash)
     except LltmInlineError:  # no guard, no worker: then without a second look
         return explained(died)
-    return _with_findings(explained(died), found)
+    return _with_findings(explained(died), found) if found else followed(explained(died))
 
 
 def _followed(built: Built, setting: Setting) -> Sequence[Finding]:

@@ -129,9 +129,13 @@ def refuses_negated(kernel: Kernel, op: Op) -> bool:
 _TAKE = {"number": ("float", "int", "bool", "ScalarType"), "text": ("str",), "optional": ("?",), "list": ("[]",)}
 
 
+#: Read here: where a lab's kernel runs, no file can be read any more.
+_PARTS = native.parts("binding.cpp", __package__)
+
+
 def _part(name: str, /, **words: object) -> str:
     """Fill in a part of `binding.cpp`."""
-    return Template(native.parts("binding.cpp", __package__)[name]).substitute(words)
+    return Template(_PARTS[name]).substitute(words)
 
 
 def _library_binding(

@@ -153,9 +153,13 @@ def types_of(launcher: Launcher, op: Op) -> list[str]:
     return [C_TYPES[dtype] for dtype in op.dtypes] if launcher.template else [""]
 
 
+#: Read here, as in `binding`.
+_PARTS = native.parts("launchers.cpp", __package__)
+
+
 def _part(name: str, /, **words: str) -> str:
     """Fill in a part of `launchers.cpp`."""
-    return Template(native.parts("launchers.cpp", __package__)[name]).substitute(words)
+    return Template(_PARTS[name]).substitute(words)
 
 
 def instances_text(launchers: tuple[Launcher, ...], op: Op) -> str:
