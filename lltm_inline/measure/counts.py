@@ -124,6 +124,7 @@ def can_count(kernel: Kernel) -> bool:
     """Tell whether a kernel has a text of which `counts` can say anything.
 
     Example:
+        >>> from lltm_inline import registry
         >>> can_count(registry["axpy/cuda"]), can_count(registry["axpy/cpp"])
         (True, False)
     """
