@@ -33,8 +33,8 @@ from .runner import Call, Runner
 _MOST, _FAR = 20_000, 64
 #: How far a number is moved; what of the reference's answer is too little to tell; and what of it the kernel may miss.
 _STEP, _LITTLE, _ROUNDING = 1e-2, 1e-5, 2e-2
-#: What is smaller than this is an eps, and how near to the reference the kernel is where it is right, in few digits and in float64.
-_SMALL, _AGREES = 1e-2, (1e-4, 1e-6)
+#: How near to the reference the kernel is where it is right, in few digits and in float64.
+_AGREES = (1e-4, 1e-6)
 #: What of the reference's largest answer is none, and what is one without doubt.
 _NOTHING, _CLEAR = 1e-9, 0.05
 #: Where so many choices of the wrong elements are possible, that a limit parts them from the right ones is no chance.
@@ -178,7 +178,7 @@ def _wholes(trial: _Trial) -> Iterator[_Change]:
         yield _Change(name, at, _moved(value))
     for at, (argument, value) in enumerate(zip(trial.runner.op.signature.inputs, trial.known.inputs, strict=True)):
         if isinstance(value, float):
-            yield _Change(argument.name, at, value / 2 if _SMALL < abs(value) < 1 else value + 0.5)
+            yield _Change(argument.name, at, value + 0.5)
 
 
 def _numbers(trial: _Trial) -> Iterator[str]:
@@ -291,8 +291,9 @@ def _values(trial: _Trial) -> list[tuple[int, str, Any]]:
 
 
 def _zeros(trial: _Trial) -> Iterator[str]:
-    """Say of which one of all that goes in the kernel is right where it is 0."""
-    zeros = [name for at, name, value in _values(trial) if trial.agrees(_Change("", at, 0 * value))]
+    """Say of which one number the kernel is right where it is 0; where a tensor is, much is right."""
+    numbers = [(at, name) for at, name, value in _values(trial) if isinstance(value, float)]
+    zeros = [name for at, name in numbers if trial.agrees(_Change("", at, 0.0))]
     if len(zeros) == 1:
         yield f"{trial.quantity} is right where {zeros[0]} is 0: what depends on it is wrong"
 

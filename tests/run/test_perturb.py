@@ -58,6 +58,16 @@ WRONG: dict[str, Row] = {
     "the_last": (first_columns, "y", "x[:, M-1] changes nothing in y"),
     "a_sign": (lambda x, w, b, eps: normalised(x, w, -b, eps), "y", "b counts -1 times as much in y as it should"),
     "twice": (lambda x, w, b, eps: normalised(x, w, b, eps) + b, "y", "b counts 2 times as much in y as it should"),
+    "an_epsilon_elsewhere": (
+        lambda x, w, b, eps: (x - x.mean(1, keepdim=True)) / (x.std(1, correction=0, keepdim=True) + eps) * w + b,
+        "y",
+        "y is right where eps is 0: what depends on it is wrong",
+    ),
+    "one_for_the_other": (
+        lambda x, w, b, eps: normalised(x, b, w, eps),
+        "y",
+        "y is right where w is b: one may be taken for the other",
+    ),
     "another_term": (
         lambda x, w, b, eps: normalised(x, w, b, eps) - 0.25 * w * b,
         "y",
@@ -95,7 +105,7 @@ def test_a_mistake_is_measured(name: str) -> None:
     function, quantity, says = WRONG[name]
     report = li.check(Kernel(f"tiny_norm/{name}", python=function), progress=False, trust=True)
     finding = next(one for one in report["parity"].findings if one.quantity == quantity)
-    told = [hint for hint in finding.hints if re.search("changes|counts|than it should", hint)]
+    told = [hint for hint in finding.hints if re.search("changes|counts|than it should|is right where", hint)]
     assert told == ([says] if says else []) and finding.hints[: bool(says)] == tuple(told), report
 
 
@@ -194,3 +204,24 @@ def test_limits_and_masks_are_measured(name: str) -> None:
     report = li.check(Kernel(f"tiny_bound/{name}", python=function), progress=False, trust=True)
     finding = next(one for one in report["parity"].findings if one.quantity == quantity)
     assert re.fullmatch(says, finding.hints[0]), report
+
+
+def test_a_number_that_makes_nan_matters() -> None:
+    """A kernel that has no number at all where the reference has one does not ignore what was changed."""
+    op = Op(
+        "tiny_decay",
+        "(Tensor x, float a, float b) -> Tensor y",
+        lambda x, a, b: a * x + b * x * x / torch.tensor(1 - b**2, dtype=x.dtype).sqrt(),
+        {"x": "N", "y": "N"},
+        inputs=lambda randn, N: (randn(N), 0.6, 0.9),
+    )
+    registry.register(op)
+
+    def forward(x: Tensor, a: float, b: float) -> Tensor:
+        return a * x + b * x * x / torch.tensor(1 - a**2, dtype=x.dtype).sqrt()
+
+    wrong = Kernel("tiny_decay/mine", python=forward)
+    report = li.check(registry.register(wrong), progress=False, trust=True)
+    (finding,) = [one for one in report["parity"].findings if one.quantity == "y"]
+    assert "a changes nothing" not in str(finding)
+    assert "y is right where a is b: one may be taken for the other" in finding.hints
