@@ -25,7 +25,7 @@ from ..workers.client import worker
 from ..workers.limits import Limits
 from ..workers.outcome import Died
 from .examine import Examination, Together, twins_of
-from .follow import UNFOLLOWED, index_fault
+from .follow import index_fault
 from .interface import NO_NONSENSE, Try, is_safe, refusal_findings, refusals
 from .opcheck import warm_up
 from .postmortem import crash_of
@@ -163,31 +163,24 @@ def require_right(
 
 
 def _report(
-    kernel: Kernel, sizes: list[Size] | None, setting: Setting, *, gradients_only: bool, followed: bool = True
+    kernel: Kernel, sizes: list[Size] | None, setting: Setting, *, gradients_only: bool, built: Built | None = None
 ) -> Report:
-    """Build a kernel, have it examined, and make a report also of one that crashes."""
-    # What opcheck needs is imported while the compiler runs; a worker was forked with it.
-    (built,) = prepare([kernel], setting, warm_up if setting.here else None, followed=True)
-    if not followed and built.follower:
-        built = replace(built, follower=replace(built.follower, library=None))
+    """Build a kernel where that is not done, have it examined, and make a report also of one that crashes."""
+    if built is None:  # what opcheck needs is imported while the compiler runs; a worker was forked with it
+        (built,) = prepare([kernel], setting, warm_up if setting.here else None, followed=True)
     with showing(f"{'gradcheck of' if gradients_only else 'checking'} {kernel.label}", setting.progress) as show:
         so_far = _Unfinished(built, show)
         try:
             result = run(Examination((built,), sizes, gradients_only), setting, so_far.take)
             report = replace(result.value, output=result.output)
         except Died as died:
-            if so_far.followed:  # in the second library: what waits in ways of its own may wait for ever there
-                report = _report(kernel, sizes, setting, gradients_only=gradients_only, followed=False)
-                found = index_fault(died, built)
-                if found is None or report.crash is not None:
-                    return report
-                report = _with_more(report, "safety", [found])
-                told = replace(
-                    report["safety"], skipped=tuple(why for why in report["safety"].skipped if why != UNFOLLOWED)
-                )
-                return replace(
-                    report, sections=tuple(told if one.name == told.name else one for one in report.sections)
-                )
+            if (
+                so_far.followed and built.follower
+            ):  # in the second library: what waits in ways of its own may wait for ever there
+                fault = index_fault(died, built)
+                again = replace(built, follower=None if fault else replace(built.follower, library=None))
+                report = _report(kernel, sizes, setting, gradients_only=gradients_only, built=again)
+                return report if fault is None or report.crash else _with_more(report, "safety", [fault])
             show(f"{kernel.label} crashed: looking for the smallest size")
             report = so_far.report_of(died, setting)
         asked = setting.here or gradients_only or report.crash is not None or is_safe(kernel, setting.device)

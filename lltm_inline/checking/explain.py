@@ -360,16 +360,16 @@ def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> 
             if all(n % width for n in wrong) and not any(n % width for n in right):
                 left = "look at what is left over after whole vectors or blocks"
                 return f"only where {letter} is not a multiple of {width}: {left}"
-        # By itself this extent makes the difference, or it only goes with another one that does.
-        least = min((size for size in bad), key=math.prod)
-        edge = max(right) if min(wrong) > max(right) else min(right)
-        alone = replace(case, size=with_extent(least, axis, edge))
-        if not runner.op.allows(alone.size) or not is_right(runner, quantity, alone):
-            continue
         if min(wrong) > max(right):
-            return f"wrong where {letter} >= {min(wrong)}; right for {letter} <= {max(right)}"
-        if max(wrong) < min(right):
-            return f"wrong where {letter} <= {max(wrong)}; right for {letter} >= {min(right)}"
+            edge, said = max(right), f"wrong where {letter} >= {min(wrong)}; right for {letter} <= {max(right)}"
+        elif max(wrong) < min(right):
+            edge, said = min(right), f"wrong where {letter} <= {max(wrong)}; right for {letter} >= {min(right)}"
+        else:
+            continue
+        # By itself this extent makes the difference, or it only goes with another one that does.
+        alone = replace(case, size=with_extent(min(bad, key=math.prod), axis, edge))
+        if runner.op.allows(alone.size) and is_right(runner, quantity, alone):
+            return said
     return ""
 
 

@@ -51,12 +51,13 @@ _FUNCTIONS = {
 }
 
 
-#: `enum What`: what is said of one place, and what to do.
+#: So many tolerances apart are results of which not the order of operations alone is another.
 _FAR = 100
-UNFOLLOWED = "races: the text does not compile, or does not come back, where each load and store is followed"
+_UNFOLLOWED = "races: the text does not compile, or does not come back, where each load and store is followed"
+_SET_IT = "give local variables and arrays a value where they are declared: float sums[8] = {};"
 #: How findings begin that are of an access to where nothing of the text's lies.
 STRAY = ("out of bounds: ", "freed: ")
-_SET_IT = "give local variables and arrays a value where they are declared: float sums[8] = {};"
+#: `enum What`: what is said of one place, and what to do.
 _RACE, _OUTSIDE, _FREED, _UNWRITTEN = range(4)
 _MISSES = {
     _OUTSIDE: (
@@ -231,11 +232,11 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
         sizes: in place of the corner sizes.
 
     Returns:
-        A finding for each variable or tensor about which there is a race, in the first case that has any.
+        A finding for each variable or tensor about which there is a fault, in the first case that has any; notes of indices.
     """
     second_one = built.follower
     if second_one is None or second_one.library is None:
-        return Part(0, [], [UNFOLLOWED])
+        return Part(0, [], [_UNFOLLOWED])
     guard, why = obtain(runner)
     if guard is None:
         return Part(0, [], [f"races, which are found between {why}"])

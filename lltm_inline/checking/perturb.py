@@ -87,8 +87,8 @@ class _Trial:
 
     def answers(self, change: _Change) -> tuple[Tensor, Tensor]:
         """Return how much kernel and reference answer."""
-        kernel, reference = _change(self._kernel(change), self.kernel), _change(self._reference(change), self.reference)
-        return kernel, reference
+        kernel, reference = self._kernel(change), self._reference(change)
+        return _difference(kernel, self.kernel), _difference(reference, self.reference)
 
     def ignores(self, change: _Change) -> bool:
         """Tell whether the reference answers, and the kernel does not."""
@@ -143,7 +143,7 @@ def _double(value: Tensor | None) -> Tensor:
     return value.detach().to("cpu", torch.complex128 if value.is_complex() else torch.float64)
 
 
-def _change(after: Tensor, before: Tensor) -> Tensor:
+def _difference(after: Tensor, before: Tensor) -> Tensor:
     """Subtract; what becomes infinite or NaN, or was, has changed beyond all numbers."""
     found = (after - before).nan_to_num(0.0, 0.0, 0.0)
     return found.masked_fill(after.isfinite() != before.isfinite(), math.inf) if after.shape == before.shape else found
@@ -172,20 +172,26 @@ def _tensors(trial: _Trial) -> Iterator[tuple[int, str, Tensor]]:
             yield at, name, value
 
 
+def _floats(trial: _Trial) -> Iterator[tuple[int, str, float]]:
+    """Yield the numbers that go in: which input, its name, and its value."""
+    for at, (argument, value) in enumerate(zip(trial.runner.op.signature.inputs, trial.known.inputs, strict=True)):
+        if isinstance(value, float):
+            yield at, argument.name, value
+
+
 def _wholes(trial: _Trial) -> Iterator[_Change]:
     """Change one of all that goes in: an input, a number, an incoming gradient."""
     for at, name, value in _tensors(trial):
         yield _Change(name, at, _moved(value))
-    for at, (argument, value) in enumerate(zip(trial.runner.op.signature.inputs, trial.known.inputs, strict=True)):
-        if isinstance(value, float):
-            yield _Change(argument.name, at, value + 0.5)
+    for at, name, number in _floats(trial):
+        yield _Change(name, at, number + 0.5)
 
 
 def _numbers(trial: _Trial) -> Iterator[str]:
     """Say which numbers count where they decide between two ways alone, and not within one."""
-    for at, (argument, value) in enumerate(zip(trial.runner.op.signature.inputs, trial.known.inputs, strict=True)):
-        if isinstance(value, float) and value and trial.ignores(_Change("", at, value * (1 + _STEP))):
-            yield f"a little more of {argument.name} changes nothing in {trial.quantity}"
+    for at, name, value in _floats(trial):
+        if value and trial.ignores(_Change("", at, value * (1 + _STEP))):
+            yield f"a little more of {name} changes nothing in {trial.quantity}"
 
 
 def _slices(trial: _Trial) -> Iterator[str]:
@@ -283,24 +289,16 @@ def _terms(trial: _Trial) -> Iterator[str]:
         yield f"{trial.quantity} is {words} {'more' if signs[0] else 'less'} than it should be"
 
 
-def _values(trial: _Trial) -> list[tuple[int, str, Any]]:
-    """List what goes in and may be another number: floats and tensors."""
-    given = zip(trial.runner.op.signature.inputs, trial.known.inputs, strict=True)
-    floats = [(at, one.name, value) for at, (one, value) in enumerate(given) if isinstance(value, float)]
-    return [*floats, *_tensors(trial)]
-
-
 def _zeros(trial: _Trial) -> Iterator[str]:
     """Say of which one number the kernel is right where it is 0; where a tensor is, much is right."""
-    numbers = [(at, name) for at, name, value in _values(trial) if isinstance(value, float)]
-    zeros = [name for at, name in numbers if trial.agrees(_Change("", at, 0.0))]
+    zeros = [name for at, name, _ in _floats(trial) if trial.agrees(_Change("", at, 0.0))]
     if len(zeros) == 1:
         yield f"{trial.quantity} is right where {zeros[0]} is 0: what depends on it is wrong"
 
 
 def _alike(trial: _Trial) -> Iterator[str]:
     """Say of which two that go in the kernel is right where they are the same."""
-    for (at, name, value), (_, other, same) in combinations(_values(trial), 2):
+    for (at, name, value), (_, other, same) in combinations([*_floats(trial), *_tensors(trial)], 2):
         fits = type(value) is type(same) and getattr(value, "shape", 0) == getattr(same, "shape", 0)
         if fits and trial.agrees(_Change("", at, same)):
             yield f"{trial.quantity} is right where {name} is {other}: one may be taken for the other"

@@ -102,7 +102,7 @@ const Piece* piece_at(uintptr_t address, const void* from) {
   return site = &next->second;
 }
 
-// Note what the text allocates; it is as large as `room_for` says.
+// Note what the text allocates; there is room behind it, see `behind`.
 void add_piece(void* what, size_t bytes) {
   const auto begin = reinterpret_cast<uintptr_t>(what);
   // What was there is of memory that somebody else has freed.

@@ -31,8 +31,8 @@ class Built:
         job: from which the library was made; None for a Python kernel.
         library: None for a Python kernel, and before it is built.
         helpers: our own libraries by name, see `lltm_inline.native`.
-        follower: the same kernel in a library in which each load and store is followed, where that was asked for and it runs on several
-            threads; without a library where that could not be made.
+        follower: the same kernel in a library in which each load and store is followed, where that was asked for and it touches memory
+            itself; without a library where that could not be made.
     """
 
     kernel: Kernel
