@@ -324,7 +324,8 @@ def _in_kernels(source: _Text) -> Iterator[_Edit]:
 def _subscripts(source: _Text) -> Iterator[_Edit]:
     """Tell the checks which array an index is of, and by what type an index of a pointer is computed: see `told.h`."""
     rows: list[str] = []
-    for number, (one, said) in enumerate(_indices(source)):
+    for number, one in enumerate(_indices(source)):
+        said = _said(source, one)
         shown = ", ".join(
             '"' + word.replace("\\", "").replace('"', "'") + '"' for word in (said.name, *said.words, *said.source)
         )
@@ -355,7 +356,7 @@ class Index:
     source: tuple[str, str]
 
 
-def _indices(source: _Text, everywhere: bool = False) -> Iterator[tuple[Subscript, Index]]:
+def _indices(source: _Text, everywhere: bool = False) -> Iterator[Subscript]:
     """List the subscripts whose indices can be told of: what changes something is not repeated, not even for its type."""
     for one in find_subscripts(source.text):
         begin, end = one.index
@@ -363,8 +364,12 @@ def _indices(source: _Text, everywhere: bool = False) -> Iterator[tuple[Subscrip
         if changes or {*"{}#"} & {*source.text[begin:end], *one.source, *one.pointer}:
             continue
         if everywhere or source.on_device(begin):
-            words = " ".join(source.code[begin:end].split()), _wider(one.first[0])
-            yield one, Index(*placed(source.text, begin)[:2], one.name, words, (one.source, _wider(one.first[1])))
+            yield one
+
+
+def _said(source: _Text, one: Subscript) -> Index:
+    words = " ".join(source.code[slice(*one.index)].split()), _wider(one.first[0])
+    return Index(*placed(source.text, one.index[0])[:2], one.name, words, (one.source, _wider(one.first[1])))
 
 
 def indices(text: str) -> list[Index]:
@@ -374,7 +379,8 @@ def indices(text: str) -> list[Index]:
         >>> [index.words[0] for index in indices("void f(int* x, int n) { x[2 * n] = 0; }")]
         ['2 * n']
     """
-    return [said for _, said in _indices(_Text(text, ""), everywhere=True)]
+    source = _Text(text, "")
+    return [_said(source, one) for one in _indices(source, everywhere=True)]
 
 
 def tell_indices(text: str) -> str:
@@ -385,7 +391,7 @@ def tell_indices(text: str) -> str:
         'void f(int* x, int n) { x[::followed::index<decltype(2 * n)>(0, x, (2 * n))] = 0; }'
     """
     edits: list[_Edit] = []
-    for number, (one, _) in enumerate(_indices(_Text(text, ""), everywhere=True)):
+    for number, one in enumerate(_indices(_Text(text, ""), everywhere=True)):
         (begin, end), how = one.index, f"::followed::at({number}, ("
         if one.pointer:
             how = f"::followed::index<decltype({one.source})>({number}, {one.pointer}, ("
