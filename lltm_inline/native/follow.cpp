@@ -349,6 +349,7 @@ void take_part(int number, const F& work) {
   work(number);
   const Busy busy;
   settle();
+  self.looks = number == 0;  // what the others have yet to take down they do while the next one runs
   team->state[number] = kDone;
   if (!hand_on() && open_barrier()) hand_on();  // some wait at a barrier to which this one does not come
   self.number = -1;
@@ -387,13 +388,20 @@ void run_team(int count, const F& work, const Share& first = {}) {
   stack_low = self.high;  // the variables of those who called
   team = &mine;
   std::vector<std::thread> others;
-  for (int i = 1; i < count; ++i)
-    others.emplace_back([i, &work] {
-      own_stack(self.low, self.high);
-      take_part(i, work);
-    });
+  {
+    const Busy busy;  // the memory of threads is not the text's
+    for (int i = 1; i < count; ++i)
+      others.emplace_back([i, &work] {
+        own_stack(self.low, self.high);
+        take_part(i, work);
+      });
+  }
   take_part(0, work);
-  for (std::thread& one : others) one.join();
+  {
+    const Busy busy;
+    for (std::thread& one : others) one.join();
+    others.clear();
+  }
   team = nullptr;
   self.low = self.high = nullptr;
   join_all();
