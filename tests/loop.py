@@ -135,6 +135,7 @@ checking/opcheck.py    run/test_check_rare run/test_check run/test_gradients* ru
 checking/postmortem.py run/test_check_hog run/test_safety run/test_isolated run/worker/test_crashes
 checking/perturb.py    run/test_perturb run/test_check_rare
 checking/purity.py     run/test_check_rare run/test_check run/test_contract ops/test_axpy ops/test_conv_bn ops/test_d_sigmoid
+checking/variants.py   run/test_perturb
 checking/safety.py     run/test_safety run/test_guard run/test_check
 measure                run/test_benchmark run/test_timings run/test_watch* run/test_sweep
 measure/counts.py      run/test_counts run/test_traced

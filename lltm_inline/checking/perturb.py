@@ -7,8 +7,7 @@ For a change d of an input, an incoming gradient or a number, the answers are
 What matters to the reference and not to the kernel (R != 0, K = 0) is not read, or is multiplied by nothing; what changes elements
 that it should not (K != 0 where R = 0) goes to another place; and K = c R says that it counts c times as much as it should.
 
-Without any change: where kernel(x) - reference(x) is a p, or a p + b q, for numbers a, b and products p, q of at most three of what
-goes in and comes out, element by element, these are what is too much.
+And where the reference with one of its operations changed gives what the kernel gives, that is what the kernel computes (`variants`).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import chain, combinations, combinations_with_replacement, islice
+from itertools import chain, combinations, islice
 from typing import Any, NamedTuple
 
 import torch
@@ -28,6 +27,7 @@ from ..run.cases.case import Case, elements
 from ..run.cases.expectation import expect, quantities, results_of, run_reference, widen
 from ..run.function import differentiable
 from .runner import Call, Runner
+from .variants import Program, variants
 
 #: Of more elements it is not tried, and of so many from an end on it is told from where.
 _MOST, _FAR = 20_000, 64
@@ -35,14 +35,14 @@ _MOST, _FAR = 20_000, 64
 _STEP, _LITTLE, _ROUNDING = 1e-2, 1e-5, 2e-2
 #: How near to the reference the kernel is where it is right, in few digits and in float64.
 _AGREES = (1e-4, 1e-6)
+#: How much nearer than the reference is what the kernel computes in its place.
+_CHANCE = 1e-2
 #: What of the reference's largest answer is none, and what is one without doubt.
 _NOTHING, _CLEAR = 1e-9, 0.05
 #: Where so many choices of the wrong elements are possible, that a limit parts them from the right ones is no chance.
 _CHOICES = 1_000
 #: How near to one number all of it has to be that is so many times another.
 _NEAR = 5e-3
-#: Of so many factors are products that explain a difference; so much of it they may leave; and where it has fewer elements it is chance.
-_FACTORS, _LEFT, _FEW = 3, 1e-3, 24
 
 
 class _Change(NamedTuple):
@@ -84,6 +84,21 @@ class _Trial:
         outputs, gradients = run_reference(self.runner.op, inputs, grads, self.known.used)
         named = dict(zip(quantities(self.runner.op), (*outputs, *gradients), strict=True))
         return _double(named[self.quantity])
+
+    def program(self, change: _Change | None = None) -> tuple[Program, int | None]:
+        """Record the reference, and which of its values the quantity is."""
+        inputs, grads = ([*map(widen, some)] for some in self._given(change))
+        op = self.runner.op
+        names = {
+            argument.name: value
+            for argument, value in zip(op.signature.inputs, inputs, strict=True)
+            if isinstance(value, Tensor)
+        }
+        names |= {f"d_{result.name}": grad for result, grad in zip(op.signature.results, grads, strict=True)}
+        with Program(names) as program:
+            outputs, gradients = run_reference(op, inputs, grads, self.known.used)
+        named = dict(zip(quantities(op), (*outputs, *gradients), strict=True))
+        return program, program.at(named[self.quantity])
 
     def answers(self, change: _Change) -> tuple[Tensor, Tensor]:
         """Return how much kernel and reference answer."""
@@ -131,7 +146,17 @@ def measured(runner: Runner, quantity: str, case: Case) -> list[str]:
             return [f"nothing that goes in changes anything in {quantity}"]
         if ignored:
             return [f"{' and '.join(ignored)} {'changes' if len(ignored) == 1 else 'change'} nothing in {quantity}"]
-        looks = _numbers, _alike, partial(_strays, nowhere=True), _slices, _strays, _shares, _terms, _zeros, _losses
+        looks = (
+            _variants,
+            _numbers,
+            _alike,
+            partial(_strays, nowhere=True),
+            _slices,
+            _strays,
+            _shares,
+            _zeros,
+            _losses,
+        )
         return [*islice(chain.from_iterable(look(trial) for look in looks), 1)]
     except Exception:  # what raises for other numbers is no reason: nothing is said
         return []
@@ -248,45 +273,31 @@ def _share(shares: Tensor) -> str:
     return f"{share:.3g} times" if is_one else ""
 
 
-def _terms(trial: _Trial) -> Iterator[str]:
-    """Say which products of what goes in and comes out are too much, where one or two of them are all that is."""
-    want, known = trial.reference, {name: value for _, name, value in _tensors(trial)} | {**trial.known.wide}
-    gradients = trial.quantity.startswith("d_")
-    off = (trial.kernel - want).flatten()
-    if trial.kernel.shape != want.shape or off.is_complex() or off.numel() < _FEW:
+def _variants(trial: _Trial) -> Iterator[str]:
+    """Say with which one operation changed the reference gives what the kernel does, for other numbers, too."""
+    program, at = trial.program()
+    if at is None or trial.kernel.shape != trial.reference.shape:
         return
-    fits = {
-        name: _double(value).expand_as(want).flatten()
-        for name, value in known.items()
-        if name != trial.quantity
-        and gradients >= name.startswith("d_")
-        and not value.is_complex()
-        and _reaches(value, want)
-    }
-    products = [
-        (" * ".join(names), torch.stack([fits[name] for name in names]).prod(0))
-        for factors in range(1, _FACTORS + 1)
-        for names in combinations_with_replacement(fits, factors)
-    ]
-    if not products:
-        return
-    rows = torch.stack([values for _, values in products])
-    # Least squares for each pair at once: with G = F F^T and b = F off, a pair leaves |off|^2 - b^T G^-1 b.
-    gram, b = rows @ rows.T, rows @ off
-    own = gram.diagonal().clamp(min=1e-300)
-    determinant = own[:, None] * own - gram**2
-    pairs = (b[:, None] ** 2 * own - 2 * gram * b[:, None] * b + b**2 * own[:, None]) / determinant
-    pairs = pairs.where(determinant > _LEFT * own[:, None] * own, 0.0)
-    explained = torch.where(torch.eye(len(own), dtype=torch.bool), b**2 / own, pairs)
-    enough = torch.nonzero(explained.triu() > (1 - _LEFT**2) * off.square().sum()).tolist()
-    if enough:
-        chosen = sorted({*min(enough, key=lambda pair: (len({*pair}), sum(pair)))})
-        solved = torch.linalg.lstsq(rows[chosen].T, off[:, None]).solution.flatten().tolist()
-        terms = sorted(((a, products[at][0]) for a, at in zip(solved, chosen, strict=True)), reverse=True)
-        parts = [f"{abs(a):.3g} * {name}" if abs(abs(a) - 1) > _NEAR else name for a, name in terms]
-        signs = [a > 0 for a, _ in terms]
-        words = (" + " if len({*signs}) == 1 else " - ").join(parts)
-        yield f"{trial.quantity} is {words} {'more' if signs[0] else 'less'} than it should be"
+    change = next(_wholes(trial), None)
+    for number, variant in enumerate(variants(program, at)):
+        if change is not None and _is_as(trial.kernel, trial.reference, program.result(variant, at)):
+            other, there = trial.program(change)
+            same = next(islice(variants(other, at), number, None), None) if there == at else None
+            answers = trial._kernel(change), trial._reference(change)
+            if same is not None and _is_as(*answers, other.result(same, at)):
+                step = program.steps[variant.at]
+                before, after = program.expression(step.name, step.operands), variant.change.words()
+                yield f"{trial.quantity} is what the reference gives with `{after}` in place of `{before}`"
+                return
+
+
+def _is_as(kernel: Tensor, reference: Tensor, variant: Tensor | None) -> bool:
+    """Tell whether what the kernel gives is a variant's, as near as makes no chance of it."""
+    return (
+        variant is not None
+        and variant.shape == kernel.shape
+        and _most(kernel - _double(variant)) < _CHANCE * _most(kernel - reference)
+    )
 
 
 def _zeros(trial: _Trial) -> Iterator[str]:
@@ -302,13 +313,6 @@ def _alike(trial: _Trial) -> Iterator[str]:
         fits = type(value) is type(same) and getattr(value, "shape", 0) == getattr(same, "shape", 0)
         if fits and trial.agrees(_Change("", at, same)):
             yield f"{trial.quantity} is right where {name} is {other}: one may be taken for the other"
-
-
-def _reaches(value: Tensor, want: Tensor) -> bool:
-    """Tell whether a tensor has a number for each element of another."""
-    return value.dim() <= want.dim() and all(
-        one in (1, whole) for one, whole in zip(value.shape[::-1], want.shape[::-1], strict=False)
-    )
 
 
 def _arrivals(trial: _Trial, far: bool) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -56,10 +57,14 @@ WRONG: dict[str, Row] = {
     "one_weight": (lambda x, w, b, eps: normalised(x, w[:1].expand_as(w), b, eps), "y", "w[1:] changes nothing in y"),
     "one_row": (lambda x, *more: normalised(x[:1].expand_as(x), *more), "y", "x[1:, :] changes nothing in y"),
     "the_last": (first_columns, "y", "x[:, M-1] changes nothing in y"),
-    "a_sign": (lambda x, w, b, eps: normalised(x, w, -b, eps), "y", "b counts -1 times as much in y as it should"),
+    "a_share": (
+        lambda x, w, b, eps: normalised(x, w, -0.3 * b, eps),
+        "y",
+        "b counts -0.3 times as much in y as it should",
+    ),
     "twice": (lambda x, w, b, eps: normalised(x, w, b, eps) + b, "y", "b counts 2 times as much in y as it should"),
-    "an_epsilon_elsewhere": (
-        lambda x, w, b, eps: (x - x.mean(1, keepdim=True)) / (x.std(1, correction=0, keepdim=True) + eps) * w + b,
+    "another_epsilon": (
+        lambda x, w, b, eps: normalised(x, w, b, math.sqrt(eps)),
         "y",
         "y is right where eps is 0: what depends on it is wrong",
     ),
@@ -68,12 +73,7 @@ WRONG: dict[str, Row] = {
         "y",
         "y is right where w is b: one may be taken for the other",
     ),
-    "another_term": (
-        lambda x, w, b, eps: normalised(x, w, b, eps) - 0.25 * w * b,
-        "y",
-        "y is 0.25 * w * b less than it should be",
-    ),
-    "by_one": (lambda x, w, b, eps: normalised(x, w, b.roll(1), eps), "y", "b[1] changes y[0, 2], and not y[0, 1]"),
+    "by_two": (lambda x, w, b, eps: normalised(x, w, b.roll(2), eps), "y", "b[1] changes y[0, 3], and not y[0, 1]"),
     "no_gradient": (NoGradient.apply, "d_b", "d_y changes nothing in d_b"),
     "all_signs": (lambda *given: -normalised(*given), "y", ""),
 }
@@ -133,30 +133,14 @@ class _Gradient(torch.autograd.Function):
         return cls.gradient(d_y, x, ctx.limit), None
 
 
-class Unsquared(torch.autograd.Function):
-    """tanh with 1 - y for 1 - y^2."""
+class OneTerm(_Gradient):
+    """x sigmoid(x) without the derivative of sigmoid."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        """Compute the tanh."""
-        y = x.tanh()
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx: Any, d_y: Tensor) -> Tensor:
-        """Forget the square."""
-        (y,) = ctx.saved_tensors
-        return d_y * (1 - y)
-
-
-def test_the_terms_of_a_gradient_are_measured() -> None:
-    """What a gradient has too much is told as products of what goes in and comes out, each once."""
-    shapes = {"x": "N M", "y": "N M"}
-    registry.register(Op("tiny_tanh", "(Tensor x) -> Tensor y", torch.tanh, shapes))
-    report = li.check(Kernel("tiny_tanh/unsquared", python=Unsquared.apply), progress=False, trust=True)
-    finding = next(one for one in report["parity"].findings if one.quantity == "d_x")
-    assert finding.hints[0] == "d_x is d_y * y * y - d_y * y more than it should be"
+    def gradient(d_y: Tensor, x: Tensor, limit: float) -> Tensor:
+        """Forget a term."""
+        s = x.sigmoid()
+        return torch.where(x * s <= limit, d_y * s, torch.zeros_like(d_y))
 
 
 class Inverted(_Gradient):
@@ -183,7 +167,12 @@ LIMITS: dict[str, Row] = {
     "the_other_mask": (
         Inverted.apply,
         "d_x",
-        r"(x|d_y)\[.*\] changes d_x\[.*\], and should change nothing",
+        r"d_x is what the reference gives with `x \* 1 / \(1 \+ exp\(-x\)\) > 0\.6` in place of `.* <= 0\.6`",
+    ),
+    "a_term_of_the_gradient": (
+        OneTerm.apply,
+        "d_x",
+        r"d_x is what the reference gives with `(where\(.*\)) \* 1 / .*` in place of `where\(.*\) \* 1 / .* \+ .*`",
     ),
 }
 
@@ -225,3 +214,60 @@ def test_a_number_that_makes_nan_matters() -> None:
     (finding,) = [one for one in report["parity"].findings if one.quantity == "y"]
     assert "a changes nothing" not in str(finding)
     assert "y is right where a is b: one may be taken for the other" in finding.hints
+
+
+F = torch.nn.functional
+#: Reference, kernel, the inputs after x, and what the kernel computes in place of what.
+VARIANTS: dict[str, tuple[Callable[..., Any], Callable[..., Any], str, str]] = {
+    "an_epsilon_elsewhere": (
+        lambda x: x * torch.rsqrt(x.pow(2).mean(1, keepdim=True) + 0.01),
+        lambda x: x / (x.pow(2).mean(1, keepdim=True).sqrt() + 0.01),
+        "1 / (sqrt(sum(x * x, 1) / 17) + 0.01)",
+        "rsqrt(sum(x * x, 1) / 17 + 0.01)",
+    ),
+    "without_a_factor": (
+        lambda x: x.exp() * x.sigmoid(),
+        lambda x: x.exp(),
+        "exp(x)",
+        "exp(x) * 1 / (1 + exp(-x))",
+    ),
+    "a_sign": (lambda x: x.exp() + x, lambda x: x.exp() - x, "exp(x) - x", "exp(x) + x"),
+    "one_less": (
+        lambda x: x.exp().mean(1),
+        lambda x: x.exp().sum(1) / (x.shape[1] - 1),
+        "sum(exp(x), 1) / 16",
+        "sum(exp(x), 1) / 17",
+    ),
+    "unbiased": (lambda x: x.var(1, correction=0), lambda x: x.var(1), "var(x, 1, 1)", "var(x, 1, 0)"),
+    "no_base": (lambda x: x.exp().log2(), lambda x: x, "log(exp(x))", "log2(exp(x))"),
+    "cut_off": (
+        lambda x: (x / 0.3).round(),
+        lambda x: (x / 0.3 + 0.5).trunc(),
+        "trunc(x / 0.3 + 0.5)",
+        "round(x / 0.3)",
+    ),
+    "borders": (
+        lambda x: F.avg_pool1d(x, 3, 2, 1, count_include_pad=False),
+        lambda x: F.avg_pool1d(x, 3, 2, 1),
+        "avg_pool2d(x, ceil_mode=False, count_include_pad=True)",
+        "avg_pool2d(x, ceil_mode=False, count_include_pad=False)",
+    ),
+    "the_other_axis": (lambda x: x.cumsum(0), lambda x: x.cumsum(1), "", ""),
+    "moved": (lambda x: x.exp() * x, lambda x: x.exp().roll(1, 1) * x, "roll(exp(x), 1, 1) * x", "exp(x) * x"),
+    "several_at_once": (lambda x: x.exp() + x, lambda x: 2 * x.exp() - x, "", ""),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.full] * (name != "one_less")) for name in VARIANTS]
+)
+@pytest.mark.filterwarnings("ignore:var")  # of one column
+def test_what_is_computed_in_place_of_the_reference(name: str) -> None:
+    """A kernel that does one operation in another way is told which, as the expression that it computes, and the right one."""
+    reference, function, after, before = VARIANTS[name]
+    shapes = {"x": "N M", "y": "N" if reference(torch.rand(2, 3)).dim() == 1 else "?"}
+    registry.register(Op("tiny_other", "(Tensor x) -> Tensor y", reference, shapes, differentiable=False))
+    report = li.check(Kernel(f"tiny_other/{name}", python=function), progress=False, trust=True)
+    finding = next(one for one in report["parity"].findings if one.quantity == "y")
+    told = [hint for hint in finding.hints if "what the reference gives" in hint]
+    assert told == [f"y is what the reference gives with `{after}` in place of `{before}`"] * bool(after), report
