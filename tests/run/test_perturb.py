@@ -271,3 +271,17 @@ def test_what_is_computed_in_place_of_the_reference(name: str) -> None:
     finding = next(one for one in report["parity"].findings if one.quantity == "y")
     told = [hint for hint in finding.hints if "what the reference gives" in hint]
     assert told == [f"y is what the reference gives with `{after}` in place of `{before}`"] * bool(after), report
+
+
+def test_a_reference_that_cannot_be_written_out_is_looked_at_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What torch says of its simpler operations hides nothing else that is measured."""
+    shapes = {"x": "N M", "y": "N M"}
+    registry.register(Op("tiny_other", "(Tensor x) -> Tensor y", torch.exp, shapes, differentiable=False))
+
+    def fails(*_: object) -> None:
+        raise NotImplementedError
+
+    kernel = Kernel("tiny_other/first_row", python=lambda x: x[:1].expand_as(x).exp())
+    monkeypatch.setattr("lltm_inline.checking.variants.Program.__torch_dispatch__", fails)
+    report = li.check(kernel, progress=False, trust=True)
+    assert report["parity"].findings[0].hints[0] == "x[1:, :] changes nothing in y"
