@@ -3,7 +3,9 @@
 // y = 2 * x
 struct Own {
   ~Own() {
-    for (int i = 0; i < 4000; ++i) std::vector<float> taken(7);
+    for (int i = 0; i < 4000; ++i) {
+      std::vector<float> taken(7);
+    }
   }
   float factor = 2;
 };
