@@ -89,7 +89,8 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
         if case.values in LOSE_DIGITS or case.numbers
         else hints(mismatch, expect(runner.op, case).wide, runner.run(case).wrong)
     )
-    why = [] if race or mismatch.wrong is None else measured(runner, quantity, case)
+    follows = quantity in runner.gradients and any(output in runner.run(case).wrong for output in runner.outputs)
+    why = [] if race or follows or mismatch.wrong is None else measured(runner, quantity, case)
     limits = by_values(runner, quantity, case) if case.plain and not race else []
     found = [*why, *limits, *(race or patterns), *_of_text(runner, mismatch, case)]
     smallest = smallest_size(runner, quantity, case)

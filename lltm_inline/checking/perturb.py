@@ -13,7 +13,7 @@ And where the reference with one of its operations changed gives what the kernel
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations, islice
@@ -27,16 +27,16 @@ from ..run.cases.case import Case, elements
 from ..run.cases.expectation import expect, quantities, results_of, run_reference, widen
 from ..run.function import differentiable
 from .runner import Call, Runner
-from .variants import Program, variants
+from .variants import Program, Variant, variants
 
-#: Of more elements it is not tried, and of so many from an end on it is told from where.
-_MOST, _FAR = 20_000, 64
+#: Of more elements it is not tried; of so many from an end on it is told from where; and so many are changed one by one.
+_MOST, _FAR, _MANY = 20_000, 64, 24
 #: How far a number is moved; what of the reference's answer is too little to tell; and what of it the kernel may miss.
 _STEP, _LITTLE, _ROUNDING = 1e-2, 1e-5, 2e-2
 #: How near to the reference the kernel is where it is right, in few digits and in float64.
 _AGREES = (1e-4, 1e-6)
-#: How much nearer than the reference is what the kernel computes in its place.
-_CHANCE = 1e-2
+#: How much nearer than the reference is what the kernel computes in its place, and in how many wrong elements, if not in all.
+_CHANCE, _FEW = {torch.float64: 1e-4, torch.float32: 1e-3}, 8
 #: What of the reference's largest answer is none, and what is one without doubt.
 _NOTHING, _CLEAR = 1e-9, 0.05
 #: Where so many choices of the wrong elements are possible, that a limit parts them from the right ones is no chance.
@@ -98,6 +98,9 @@ class _Trial:
         with Program(names) as program:
             outputs, gradients = run_reference(op, inputs, grads, self.known.used)
         named = dict(zip(quantities(op), (*outputs, *gradients), strict=True))
+        for name, value in named.items():
+            if name != self.quantity and isinstance(value, Tensor):
+                program.call(value, name)
         return program, program.at(named[self.quantity])
 
     def answers(self, change: _Change) -> tuple[Tensor, Tensor]:
@@ -112,11 +115,12 @@ class _Trial:
         return _LITTLE * max(_most(self.reference), 1e-30) < most < math.inf and _most(kernel) < _ROUNDING * most
 
     def agrees(self, change: _Change) -> bool:
-        """Tell whether the kernel is right with the change, and that is no result of zeros."""
+        """Tell whether the kernel is right with the change, by no chance, and that is no result of zeros."""
         kernel, reference = self._kernel(change), self._reference(change)
         limit = _AGREES[self.case.dtype == torch.float64] * _most(self.reference)
         return (
-            kernel.shape == reference.shape
+            kernel.shape == reference.shape == self.kernel.shape
+            and _is_clear(_wrong(self.kernel, self.reference))
             and _most(reference) > _LITTLE * _most(self.reference)
             and _most(kernel - reference) < limit
         )
@@ -281,25 +285,47 @@ def _variants(trial: _Trial) -> Iterator[str]:
         return
     if at is None or trial.kernel.shape != trial.reference.shape:
         return
-    change = next(_wholes(trial), None)
-    for number, variant in enumerate(variants(program, at)):
-        if change is not None and _is_as(trial.kernel, trial.reference, program.result(variant, at)):
-            other, there = trial.program(change)
-            same = next(islice(variants(other, at), number, None), None) if there == at else None
-            answers = trial._kernel(change), trial._reference(change)
-            if same is not None and _is_as(*answers, other.result(same, at)):
-                step = program.steps[variant.at]
-                before, after = program.expression(step.name, step.operands), variant.change.words()
-                yield f"{trial.quantity} is what the reference gives with `{after}` in place of `{before}`"
-                return
+    changes = [*_wholes(trial)]
+    for variant in variants(program, at):
+        found = program.result(variant, at)
+        if changes and _is_as(trial, trial.kernel, trial.reference, found) and _is_elsewhere(trial, changes, variant):
+            after, before = program.wording(variant)
+            yield f"the kernel seems to compute `{after}` where the reference has `{before}`"
+            return
 
 
-def _is_as(kernel: Tensor, reference: Tensor, variant: Tensor | None) -> bool:
+def _is_elsewhere(trial: _Trial, changes: Sequence[_Change], variant: Variant) -> bool:
+    """Tell whether a variant is the same for other numbers, too, and for so many wrong elements that it is no chance."""
+    wrong = [_wrong(trial.kernel, trial.reference)]
+    for change in changes:
+        program, at = trial.program(change)
+        same = variant.among(program)
+        if at is None or same is None:
+            return False
+        kernel, reference = trial._kernel(change), trial._reference(change)
+        if not _is_as(trial, kernel, reference, program.result(same, at)):
+            return False
+        wrong.append(_wrong(kernel, reference))
+    return _is_clear(torch.cat(wrong))
+
+
+def _is_clear(wrong: Tensor) -> bool:
+    """Tell whether so many elements are wrong that what holds for them is no chance."""
+    return bool(wrong.all()) or int(wrong.sum()) >= _FEW
+
+
+def _wrong(kernel: Tensor, reference: Tensor) -> Tensor:
+    """Tell of each element whether it is clearly wrong."""
+    difference = (kernel - reference).abs().flatten()
+    return difference > _LITTLE * _most(difference)
+
+
+def _is_as(trial: _Trial, kernel: Tensor, reference: Tensor, variant: Tensor | None) -> bool:
     """Tell whether what the kernel gives is a variant's, as near as makes no chance of it."""
     return (
         variant is not None
         and variant.shape == kernel.shape
-        and _most(kernel - _double(variant)) < _CHANCE * _most(kernel - reference)
+        and _most(kernel - _double(variant)) < _CHANCE.get(trial.case.dtype, 1e-2) * _most(kernel - reference)
     )
 
 
@@ -312,21 +338,22 @@ def _zeros(trial: _Trial) -> Iterator[str]:
 
 def _alike(trial: _Trial) -> Iterator[str]:
     """Say of which two that go in the kernel is right where they are the same."""
-    for (at, name, value), (_, other, same) in combinations([*_floats(trial), *_tensors(trial)], 2):
+    for (at, name, value), (there, other, same) in combinations([*_floats(trial), *_tensors(trial)], 2):
         fits = type(value) is type(same) and getattr(value, "shape", 0) == getattr(same, "shape", 0)
-        if fits and trial.agrees(_Change("", at, same)):
+        if fits and trial.agrees(_Change("", at, same)) and trial.agrees(_Change("", there, value)):
             yield f"{trial.quantity} is right where {name} is {other}: one may be taken for the other"
 
 
-def _arrivals(trial: _Trial, far: bool) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:
+def _arrivals(trial: _Trial, far: int) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:
     """Change one element of all that goes in: its name, and where the kernel answers, where the reference does, and that alone.
 
-    `far` others than that near the beginning, too: the first and the last one.
+    Beside one near the beginning, so many `far` from each other, the first and the last one among them.
     """
     for at, name, value in _tensors(trial):
         near = tuple(min(1 + axis, extent - 1) for axis, extent in enumerate(value.shape))
-        ends = [(0,) * value.dim(), tuple(extent - 1 for extent in value.shape)] * far
-        for spot in dict.fromkeys([near, *ends]):
+        others = torch.linspace(0, value.numel() - 1, far).round().long()
+        spots = zip(*(axis.tolist() for axis in torch.unravel_index(others, value.shape)), strict=True)
+        for spot in dict.fromkeys([near, *spots]):
             kernel, reference = trial.answers(_Change("", at, _moved(value, spot)))
             if kernel.shape == reference.shape and kernel.numel():
                 got, most = kernel.abs() > _ROUNDING * _most(kernel), _most(reference)
@@ -336,7 +363,7 @@ def _arrivals(trial: _Trial, far: bool) -> Iterator[tuple[str, Tensor, Tensor, T
 
 def _strays(trial: _Trial, nowhere: bool = False) -> Iterator[str]:
     """Say where one element of what goes in arrives and should not; of those alone that should arrive `nowhere`."""
-    for words, got, want, lost in _arrivals(trial, far=True):
+    for words, got, want, lost in _arrivals(trial, far=2):
         if bool((got & ~want).any()) and not (nowhere and want.any()):
             more = f"and not {_first(trial.quantity, lost)}" if lost.any() else "too" if want.any() else ""
             more = more or "and should change nothing"
@@ -345,7 +372,7 @@ def _strays(trial: _Trial, nowhere: bool = False) -> Iterator[str]:
 
 def _losses(trial: _Trial) -> Iterator[str]:
     """Say where one element of what goes in does not arrive."""
-    for words, _, _, lost in _arrivals(trial, far=False):
+    for words, _, _, lost in _arrivals(trial, far=_MANY):
         if lost.any():
             yield f"{words} does not change {_first(trial.quantity, lost)}"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import torch
@@ -17,8 +18,10 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-#: So many operations are computed anew at most; and so many characters an expression has, if fewer levels of it make it fit.
-_MOST, _ROOM = 5_000, 100
+#: So many operations are computed anew at most.
+_MOST = 5_000
+#: An expression has so many levels, or as many as fit into so many characters.
+_LEVELS, _ROOM = range(8, 0, -1), 100
 _ARITHMETIC: dict[str, Callable[..., Any]] = {name: getattr(torch, name) for name in ("add", "sub", "mul", "div")}
 _SIGNS = {
     "add": "+",
@@ -61,10 +64,14 @@ _FORMS = {
         "reshape",
         "view",
     ),
-    *("as_strided", "unsqueeze", "detach", "copy_", "alias", "copy_strided", "collapse_view", "split_dim"),
+    *("as_strided", "unsqueeze", "detach", "copy", "alias", "copy_strided", "collapse_view", "split_dim"),
 }
+#: What is not written out in simpler operations.
+_KEPT = ("sigmoid", "sigmoid_")
 #: Of a function of more operands the tensors and flags are written alone.
 _SHORT = 3
+#: Beside torch's primitive operations, those that look at each index that they are given; others may read whatever lies there.
+_LOOKED_AT = ("index", "gather", "scatter")
 
 
 class _Ref(NamedTuple):
@@ -89,6 +96,7 @@ class _Step:
     operands: tuple[Any, ...]
     options: Mapping[str, Any]
     gives: tuple[int, ...]
+    is_safe: bool  # with whole numbers that it was never given
 
     @property
     def needs(self) -> list[int]:
@@ -98,17 +106,26 @@ class _Step:
 
 
 class _Change(NamedTuple):
-    """What takes the place of a step: written as an expression, and computed, given what looks up its operands."""
+    """What takes the place of a step: an expression of so many levels, and computed, given what looks up its operands."""
 
-    words: Callable[[], str]
+    words: Callable[[int], str]
     compute: Callable[[Callable[[Any], Any]], Any]
+    is_again: bool = False  # with other numbers it may be another one, so it counts
 
 
 class Variant(NamedTuple):
-    """A step by its number, and what takes its place."""
+    """A step by its number, what takes its place, and which of all that yields such changes it is."""
 
     at: int
     change: _Change
+    changes: Callable[[Program, _Step], Iterator[_Change]]
+    number: int
+
+    def among(self, program: Program) -> Variant | None:
+        """Return the same one of what was computed of other numbers; None if that has no such one."""
+        changes = self.changes(program, program.steps[self.at]) if self.at < len(program.steps) else iter(())
+        change = next(islice(changes, self.number, None), None)
+        return None if change is None else self._replace(change=change)
 
 
 def _is_ref(one: object) -> bool:
@@ -117,6 +134,10 @@ def _is_ref(one: object) -> bool:
 
 def _is_leaf(one: object) -> bool:
     return isinstance(one, _Ref | _Flag)
+
+
+def _is_whole(one: object) -> bool:
+    return isinstance(one, Tensor) and one.dtype != torch.bool and not (one.is_floating_point() or one.is_complex())
 
 
 def _key(value: Tensor) -> tuple[Any, ...]:
@@ -166,7 +187,9 @@ class Program(TorchDispatchMode):
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Compute an operation by simpler ones, or note it."""
         kwargs = kwargs or {}
-        if (simpler := self._simpler.get(function)) is not None:
+        name = function.overloadpacket.__name__
+        simpler = None if name in _KEPT else self._simpler.get(function)
+        if simpler is not None:
             with self:
                 found = simpler(*args, **kwargs)
             if found is not NotImplemented:
@@ -176,23 +199,59 @@ class Program(TorchDispatchMode):
             _Flag(said.name, one) if isinstance(one, bool) else one
             for said, one in zip(function._schema.arguments, operands, strict=False)
         )
-        found, compute, results = function(*args, **kwargs), function, None
+        found, results = function(*args, **kwargs), None
+        compute = (
+            getattr(function.overloadpacket, "impl_aten", None) or function
+        )  # without the way through the dispatcher
         if function._schema.is_mutable:
             compute, results = partial(_on_a_copy, function), [args[0]]
         gives = [self._note(one) for one in results or tree_leaves(found) if isinstance(one, Tensor)]
-        step = _Step(function.overloadpacket.__name__, compute, operands, options, tuple(gives))
+        is_safe = function.namespace == "prims" or name.startswith(_LOOKED_AT)
+        step = _Step(name.removesuffix("_"), compute, operands, options, tuple(gives), is_safe)
         self.steps.append(step)
         self._makers.update(dict.fromkeys(gives, step))
         return found
+
+    def call(self, value: Tensor, name: str) -> None:
+        """Give a value the name by which it is written."""
+        at = self.at(value)
+        while at is not None and self.is_form(at):
+            at = _source(self._makers[at]).at
+        if at is not None:
+            self._words.setdefault(at, name)
 
     def at(self, value: Tensor) -> int | None:
         """Which of the values a tensor is."""
         return self._known.get(_key(value))
 
+    def has_name(self, at: int) -> bool:
+        """Tell whether a value goes in or comes out."""
+        return at in self._words
+
+    def is_form(self, at: int) -> bool:
+        """Tell whether a value is another one in another form, of the same shape."""
+        step = self._makers.get(at)
+        if step is None or step.name not in _FORMS or not step.needs:
+            return False
+        return self.values[_source(step).at].shape == self.values[at].shape
+
     def maker(self, one: Any) -> _Step | None:
         """The step that gives an operand, past those that change its form."""
         step = self._makers.get(one.at) if _is_ref(one) else None
         return self.maker(_source(step)) if step and step.name in _FORMS and step.needs else step
+
+    def compute(self, step: _Step, operands: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
+        """Compute a step with other operands.
+
+        Raises:
+            ValueError: if some are whole numbers at which nobody looks, as they lead to whatever lies there.
+        """
+        known = {id(self.values[at]) for at in step.needs}
+        if not step.is_safe and any(
+            _is_whole(one) and id(one) not in known for one in tree_leaves([operands, options])
+        ):
+            raise ValueError(step.name)
+        return step.function(*operands, **(step.options if options is None else options))
 
     def result(self, variant: Variant, wanted: int) -> Tensor | None:
         """Compute a value of the program with a step changed; None where other operands do not fit, or enough was computed."""
@@ -205,26 +264,40 @@ class Program(TorchDispatchMode):
 
         self.left -= 1
         try:
-            others[self.steps[variant.at].gives[0]] = variant.change.compute(value)
+            (at,) = self.steps[variant.at].gives
+            others[at] = variant.change.compute(value)
+            if (others[at].shape, others[at].dtype) != (self.values[at].shape, self.values[at].dtype):
+                return None
             for step in self.steps[variant.at + 1 :]:
                 if not others.keys().isdisjoint(step.needs):
                     self.left -= 1
                     operands, options = tree_map(value, (step.operands, dict(step.options)), is_leaf=_is_leaf)
-                    found = tree_leaves(step.function(*operands, **options)) if self.left > 0 else []
+                    found = tree_leaves(self.compute(step, operands, options)) if self.left > 0 else []
                     others.update(zip(step.gives, (one for one in found if isinstance(one, Tensor)), strict=True))
         except (RuntimeError, ValueError, TypeError, IndexError):
             return None
         return others.get(wanted, self.values[wanted])
 
-    def expression(self, name: str, operands: Sequence[Any]) -> str:
-        """Write an operation, `exp(x - amax(x, 1))`, with as many levels of it as there is room for."""
-        return _fitting(partial(self._operation, name, operands))
+    def with_(self, step: _Step, new: Sequence[Any], function: Any = None, called: str = "") -> _Change:
+        """Change the operands of a step, and its function."""
 
-    def words(self, one: Any) -> str:
+        def compute(value: Callable[[Any], Any]) -> Any:
+            given = tree_map(value, [*new], is_leaf=_is_leaf)
+            return function(*given, **step.options) if function else self.compute(step, given)
+
+        return _Change(partial(self.expression, called or step.name, new), compute)
+
+    def wording(self, variant: Variant) -> tuple[str, str]:
+        """Write what takes the place of a step, and the step: with as many levels as there is room for, the same number of both."""
+        step = self.steps[variant.at]
+        pairs = [
+            (variant.change.words(levels), self.expression(step.name, step.operands, levels)) for levels in _LEVELS
+        ]
+        pairs = [pair for pair in pairs if pair[0] != pair[1]] or pairs
+        return next((pair for pair in pairs if max(map(len, pair)) < _ROOM), pairs[-1])
+
+    def words(self, one: Any, levels: int) -> str:
         """Write an operand."""
-        return _fitting(partial(self._operand, one))
-
-    def _operand(self, one: Any, levels: int) -> str:
         if isinstance(one, str):
             return one
         if isinstance(one, _Flag):
@@ -238,17 +311,22 @@ class Program(TorchDispatchMode):
         if step is None:
             return f"{self.values[one.at].item():.6g}" if self.values[one.at].numel() == 1 else "..."
         if step.name in _FORMS and step.needs:
-            return self._operand(_source(step), levels)
-        return self._operation(step.name, step.operands, levels - 1) if levels else "..."
+            return self.words(_source(step), levels)
+        return self.expression(step.name, step.operands, levels - 1) if levels else "..."
 
-    def _operation(self, name: str, operands: Sequence[Any], levels: int) -> str:
+    def expression(self, name: str, operands: Sequence[Any], levels: int) -> str:
+        """Write an operation, `exp(x - amax(x, 1))`."""
         if len(operands) > _SHORT:
             operands = [one for one in operands if isinstance(one, _Ref | _Flag | str)]
-        parts = [self._operand(one, levels) for one in operands]
+        parts = [self.words(one, levels) for one in operands]
         if name == "neg":
             return f"-{parts[0]}" if parts[0].isidentifier() else f"-({parts[0]})"
+        if name == "transpose" and operands[1] == [1, 0]:
+            return f"({parts[0]}).t()" if " " in parts[0] else f"{parts[0]}.t()"
         if name not in _SIGNS or len(parts) != 2:
             return f"{name}({', '.join(parts)})"
+        if name in ("mul", "div") and parts[1] == "1":
+            return parts[0]
         loose = {"div": ("mul", "div", "add", "sub"), "mul": ("add", "sub"), "sub": ("add", "sub")}.get(name, ())
         for i, one in enumerate(operands):
             inner = self.maker(one)
@@ -258,14 +336,9 @@ class Program(TorchDispatchMode):
         return f" {_SIGNS[name]} ".join(parts)
 
 
-def _fitting(write: Callable[[int], str]) -> str:
-    """Write with as many levels as there is room for, and one at least."""
-    return next((text for levels in range(8, 1, -1) if len(text := write(levels)) < _ROOM), write(1))
-
-
 def _source(step: _Step) -> _Ref:
     """Return what a step gives in another form."""
-    return _Ref(step.needs[-1 if step.name == "copy_" else 0])
+    return _Ref(step.needs[-1 if step.name == "copy" else 0])
 
 
 def _on_a_copy(function: Callable[..., Any], first: Tensor, *others: Any, **options: Any) -> Tensor:
@@ -284,28 +357,37 @@ def _rolled(by: int, axis: int, given: Tensor) -> Tensor:
 
 
 def variants(program: Program, wanted: int) -> Iterator[Variant]:
-    """Yield each step on which a value depends, the last one first, changed in each way."""
-    needed, numbers = {wanted}, dict[float, None]()
-    for step in program.steps:
-        numbers |= {one: None for one in step.operands if isinstance(one, float)}
+    """Yield each step on which a value depends, the last one first, changed in each way; then with other values of the program."""
+    needed, steps = {wanted}, list[int]()
     for at in reversed(range(len(program.steps))):
         step = program.steps[at]
-        if program.left > 0 and not needed.isdisjoint(step.gives):
+        if not needed.isdisjoint(step.gives):
             needed |= {*step.needs}
             if len(step.gives) == 1 and step.name not in _FORMS:
-                yield from (Variant(at, change) for change in _changes(program, step, [*numbers]))
+                steps.append(at)
+    for changes in (_changes, _others):
+        program.left = _MOST
+        for at in steps:
+            if program.left > 0:
+                found = enumerate(changes(program, program.steps[at]))
+                yield from (Variant(at, change, changes, number) for number, change in found if not change.is_again)
 
 
-def _changes(program: Program, step: _Step, numbers: Sequence[float]) -> Iterator[_Change]:
+def _others(program: Program, step: _Step) -> Iterator[_Change]:
+    """Let another value of the program go in, that there was before or that has a name."""
+    (result,), own = step.gives, program.values
+    for i, one in enumerate(step.operands):
+        for at, value in enumerate(own) if _is_ref(one) else ():
+            is_there = (at < result and not program.is_form(at)) or program.has_name(at)
+            if is_there and at != one.at and (value.shape, value.dtype) == (own[one.at].shape, own[one.at].dtype):
+                yield program.with_(step, [*step.operands[:i], _Ref(at), *step.operands[i + 1 :]])
+
+
+def _changes(program: Program, step: _Step) -> Iterator[_Change]:
     """Yield what may stand in place of a step."""
     name, operands, result = step.name, step.operands, program.values[step.gives[0]]
 
-    def with_(new: Sequence[Any], function: Any = step.function, called: str = name) -> _Change:
-        def compute(value: Callable[[Any], Any]) -> Any:
-            return function(*tree_map(value, [*new], is_leaf=_is_leaf), **step.options)
-
-        return _Change(lambda: program.expression(called, new), compute)
-
+    with_ = partial(program.with_, step)
     for one in operands:
         same = _is_ref(one) and program.values[one.at]
         if same is not False and (same.shape, same.dtype) == (result.shape, result.dtype):
@@ -315,16 +397,26 @@ def _changes(program: Program, step: _Step, numbers: Sequence[float]) -> Iterato
     for family in _RELATIVES:
         for other in family if name in family else ():
             yield with_(operands, getattr(torch.ops.prims, other, None) or getattr(torch, other), other)
+    own = with_(operands)
     if name == "round":
         (one,) = operands
-        yield _Change(lambda: f"trunc({program.words(one)} + 0.5)", lambda value: (value(one) + 0.5).trunc())
+        yield _Change(
+            lambda levels: f"trunc({program.words(one, levels)} + 0.5)", lambda value: (value(one) + 0.5).trunc()
+        )
+    if name == "sigmoid":
+        yield _Change(lambda levels: f"1 - {own.words(levels)}", lambda value: 1 - own.compute(value))
     if name == "div":  # as integers are divided
-        whole = with_(operands)
-        yield _Change(lambda: f"trunc({whole.words()})", lambda value: whole.compute(value).trunc())
+        yield _Change(lambda levels: f"trunc({own.words(levels)})", lambda value: own.compute(value).trunc())
+    numbers = [one for step in program.steps for one in step.operands if isinstance(one, float)]
     extents = {extent for given in program.names.values() for extent in given.shape if extent > 1}
+    if name == "div" and _is_ref(operands[1]) and program.values[operands[1].at].numel() == 1:  # by how many there are
+        for extent in sorted(extents | {given.numel() for given in program.names.values()}):
+            yield with_([operands[0], float(extent)], torch.div)
     for i, one in enumerate(operands):
+        tried = {one} if isinstance(one, float) else set[Any]()
         for other in _instead_of(one, numbers, extents):
-            yield with_([*operands[:i], other, *operands[i + 1 :]])
+            yield with_([*operands[:i], other, *operands[i + 1 :]])._replace(is_again=other in tried)
+            tried.add(other)
         if _is_ref(one):
             yield from _turned(program, step, i)
     yield from _later(program, step)
@@ -335,33 +427,34 @@ def _instead_of(one: Any, numbers: Sequence[float], extents: set[int]) -> Iterat
     if isinstance(one, _Flag):
         yield _Flag(one.name, not one.value)
     elif isinstance(one, float):
-        sizes = (one * extent / (extent + by) for extent in sorted(extents) for by in (-1, 1))
-        yield from dict.fromkeys(other for other in (*numbers, one + 1, one - 1, -one, *sizes) if other != one)
+        yield from (*numbers, one + 1, one - 1, -one)
+        yield from (one * extent / (extent + by) for extent in sorted(extents) for by in (-1, 1))
 
 
 def _turned(program: Program, step: _Step, i: int) -> Iterator[_Change]:
     """Turn a tensor round, or move it by one along an axis."""
     value, own = program.values[step.operands[i].at], partial(program.words, step.operands[i])
 
-    def changed(words: Callable[[], str], change: Callable[[Tensor], Tensor]) -> _Change:
+    def changed(words: Callable[[int], str], change: Callable[[Tensor], Tensor]) -> _Change:
         def compute(given: Callable[[Any], Any]) -> Any:
             operands = [change(given(one)) if i == j else given(one) for j, one in enumerate(step.operands)]
-            return step.function(*operands, **step.options)
+            return program.compute(step, operands)
 
-        def expression() -> str:
-            return program.expression(step.name, [words() if i == j else one for j, one in enumerate(step.operands)])
+        def expression(levels: int) -> str:
+            operands = [words(levels) if i == j else one for j, one in enumerate(step.operands)]
+            return program.expression(step.name, operands, levels)
 
         return _Change(expression, compute)
 
     if step.name == "convolution" and i == 1:
         axes = [*range(2, value.dim())]
-        yield changed(lambda: f"flip({own()}, {axes})", lambda given: given.flip(axes))
+        yield changed(lambda levels: f"flip({own(levels)}, {axes})", lambda given: given.flip(axes))
     for axis, extent in enumerate(value.shape):
         for by in (1, -1) if extent > 1 else ():
-            words = lambda by=by, axis=axis: f"roll({own()}, {by}, {axis})"  # noqa: E731
+            words = lambda levels, by=by, axis=axis: f"roll({own(levels)}, {by}, {axis})"  # noqa: E731
             yield changed(words, partial(_rolled, by, axis))
     if value.dim() == 2 and value.shape[0] == value.shape[1]:
-        yield changed(lambda: f"{own()}.t()", lambda given: given.t())
+        yield changed(lambda levels: f"{own(levels)}.t()", lambda given: given.t())
 
 
 def _later(program: Program, step: _Step) -> Iterator[_Change]:
@@ -374,11 +467,11 @@ def _later(program: Program, step: _Step) -> Iterator[_Change]:
         return
     rest, combine, sign = step.operands[1:], _ARITHMETIC[inner.name], _SIGNS[inner.name]
     yield _Change(
-        lambda: f"{program.expression(step.name, [tensor, *rest])} {sign} {number:.6g}",
-        lambda value: combine(step.function(value(tensor), *rest, **step.options), number),
+        lambda levels: f"{program.expression(step.name, [tensor, *rest], levels)} {sign} {number:.6g}",
+        lambda value: combine(program.compute(step, [value(tensor), *rest]), number),
     )
     if step.name == "rsqrt":
         yield _Change(
-            lambda: f"1 / ({program.expression('sqrt', [tensor])} {sign} {number:.6g})",
+            lambda levels: f"1 / ({program.expression('sqrt', [tensor], levels)} {sign} {number:.6g})",
             lambda value: 1 / combine(value(tensor).sqrt(), number),
         )
