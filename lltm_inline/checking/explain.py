@@ -90,6 +90,7 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
         else hints(mismatch, expect(runner.op, case).wide, runner.run(case).wrong)
     )
     follows = quantity in runner.gradients and any(output in runner.run(case).wrong for output in runner.outputs)
+    patterns = [one for one in patterns if not one.startswith("got is ") or _holds(runner, cases, quantity, case, one)]
     why = [] if race or follows or mismatch.wrong is None else measured(runner, quantity, case)
     limits = by_values(runner, quantity, case) if case.plain and not race else []
     found = [*why, *limits, *(race or patterns), *_of_text(runner, mismatch, case)]
@@ -100,6 +101,17 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
         )
     finding = runner.finding(section, quantity, mismatch.text, case, *found, smallest=smallest)
     return replace(finding, grid=_picture(runner, mismatch))
+
+
+def _holds(runner: Runner, cases: Sequence[Case], quantity: str, case: Case, pattern: str) -> bool:
+    """Tell whether got and want differ by one number or factor in another plain case, too, if any other is wrong."""
+    for other in cases:
+        wrong = runner.run(other).wrong.get(quantity)
+        if other.plain and other.size != case.size and wrong is not None and wrong.wrong is not None:
+            found = hints(wrong, expect(runner.op, other).wide, runner.run(other).wrong)
+            if int(wrong.wrong.sum()) > len(found):
+                return any(one.split()[:2] == pattern.split()[:2] for one in found)
+    return True
 
 
 def _plainest(runner: Runner, quantity: str, case: Case) -> Case:

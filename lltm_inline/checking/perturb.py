@@ -16,7 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, combinations, islice
+from itertools import chain, combinations, islice, product
 from typing import Any, NamedTuple
 
 import torch
@@ -24,6 +24,7 @@ from torch import Tensor
 
 from ..model.registry import Op
 from ..run.cases.case import Case, elements
+from ..run.cases.drawing import is_label
 from ..run.cases.expectation import expect, quantities, results_of, run_reference, widen
 from ..run.function import differentiable
 from .runner import Call, Runner
@@ -39,6 +40,8 @@ _AGREES = (1e-4, 1e-6)
 _CHANCE, _FEW = {torch.float64: 1e-4, torch.float32: 1e-3}, 8
 #: What of the reference's largest answer is none, and what is one without doubt.
 _NOTHING, _CLEAR = 1e-9, 0.05
+#: So many roundings are none, and what double precision rounds to.
+_ROUNDINGS, _EPS = 64, torch.finfo(torch.float64).eps
 #: Where so many choices of the wrong elements are possible, that a limit parts them from the right ones is no chance.
 _CHOICES = 1_000
 #: How near to one number all of it has to be that is so many times another.
@@ -60,15 +63,20 @@ class _Trial:
         self.runner, self.case, self.quantity, self.known = runner, case, quantity, expect(runner.op, case)
         self.kernel, self.reference = self._kernel(), self._reference()
 
-    def _given(self, change: _Change | None) -> tuple[list[Any], list[Tensor]]:
-        """Return inputs and incoming gradients, with the change."""
-        inputs, given = self.known.inputs, [*self.known.inputs, *self.known.grads]
-        if change is not None:
-            given[change.at] = change.value
-        return given[: len(inputs)], given[len(inputs) :]
+    @property
+    def given(self) -> list[Any]:
+        """Inputs and incoming gradients."""
+        return [*self.known.inputs, *self.known.grads]
 
-    def _kernel(self, change: _Change | None = None) -> Tensor:
-        runner, (inputs, grads) = self.runner, self._given(change)
+    def _given(self, changes: Sequence[_Change]) -> tuple[list[Any], list[Tensor]]:
+        """Return inputs and incoming gradients, with changes."""
+        given, count = self.given, len(self.known.inputs)
+        for change in changes:
+            given[change.at] = change.value
+        return given[:count], given[count:]
+
+    def _kernel(self, *changes: _Change) -> Tensor:
+        runner, (inputs, grads) = self.runner, self._given(changes)
         leaves = runner.leaves(self.case, inputs, lambda name, value, layout: value.clone())
         with runner.step("forward", Call(self.case, self.known, {}, leaves)):
             outputs = results_of(runner.op, runner.function(*leaves), leaves)
@@ -79,15 +87,15 @@ class _Trial:
                 named = {runner.gradients[at]: got for at, got in zip(runner.wanted(leaves), found, strict=True)}
         return _double(named[self.quantity])
 
-    def _reference(self, change: _Change | None = None) -> Tensor:
-        inputs, grads = ([*map(widen, some)] for some in self._given(change))
+    def _reference(self, *changes: _Change) -> Tensor:
+        inputs, grads = ([*map(widen, some)] for some in self._given(changes))
         outputs, gradients = run_reference(self.runner.op, inputs, grads, self.known.used)
         named = dict(zip(quantities(self.runner.op), (*outputs, *gradients), strict=True))
         return _double(named[self.quantity])
 
-    def program(self, change: _Change | None = None) -> tuple[Program, int | None]:
+    def program(self, *changes: _Change) -> tuple[Program, int | None]:
         """Record the reference, and which of its values the quantity is."""
-        inputs, grads = ([*map(widen, some)] for some in self._given(change))
+        inputs, grads = ([*map(widen, some)] for some in self._given(changes))
         op = self.runner.op
         names = {
             argument.name: value
@@ -106,7 +114,22 @@ class _Trial:
     def answers(self, change: _Change) -> tuple[Tensor, Tensor]:
         """Return how much kernel and reference answer."""
         kernel, reference = self._kernel(change), self._reference(change)
-        return _difference(kernel, self.kernel), _difference(reference, self.reference)
+        eps = (
+            torch.finfo(self.case.dtype).eps if self.case.dtype.is_floating_point or self.case.dtype.is_complex else 0.0
+        )
+        known = (self.kernel, eps), (self.reference, _EPS if self.known.widened else eps)
+        return _difference(kernel, *known[0]), _difference(reference, *known[1])
+
+    def hangs_on(self, change: _Change) -> Tensor:
+        """Tell which elements of the reference answer, where all else that goes in is turned round: what rounding hides shows there."""
+        others = [
+            _Change("", at, value.flip([*range(value.dim())])) for at, _, value in _tensors(self) if at != change.at
+        ]
+        return self.answers_alone(change, *others) != 0
+
+    def answers_alone(self, change: _Change, *others: _Change) -> Tensor:
+        """Return how much the reference answers, other things changed before."""
+        return _difference(self._reference(*others, change), self._reference(*others), _EPS)
 
     def ignores(self, change: _Change) -> bool:
         """Tell whether the reference answers, and the kernel does not."""
@@ -156,6 +179,7 @@ def measured(runner: Runner, quantity: str, case: Case) -> list[str]:
             _alike,
             partial(_strays, nowhere=True),
             _slices,
+            partial(_zeros, labels=True),
             _strays,
             _shares,
             _zeros,
@@ -172,9 +196,10 @@ def _double(value: Tensor | None) -> Tensor:
     return value.detach().to("cpu", torch.complex128 if value.is_complex() else torch.float64)
 
 
-def _difference(after: Tensor, before: Tensor) -> Tensor:
-    """Subtract; what becomes infinite or NaN, or was, has changed beyond all numbers."""
+def _difference(after: Tensor, before: Tensor, eps: float = 0.0) -> Tensor:
+    """Subtract; what becomes infinite or NaN, or was, has changed beyond all numbers, and what changes by some roundings has not."""
     found = (after - before).nan_to_num(0.0, 0.0, 0.0)
+    found = found.masked_fill(found.abs() <= min(_ROUNDINGS * eps, _LITTLE) * _most(before), 0.0)
     return found.masked_fill(after.isfinite() != before.isfinite(), math.inf) if after.shape == before.shape else found
 
 
@@ -183,9 +208,12 @@ def _most(value: Tensor) -> float:
 
 
 def _moved(value: Tensor, place: Any = ...) -> Tensor:
-    """Move numbers by a hundredth, the next one by another: shares stay shares, and what was in order stays so."""
+    """Move numbers by a hundredth, the next one by another: shares stay shares, and what was in order stays so; labels turn round."""
     moved = value.clone()
     part = moved[place]
+    if is_label(value):
+        moved[place] = 1 - part
+        return moved
     steps = 1 + torch.arange(part.numel(), dtype=torch.float64).remainder(3).reshape(part.shape)
     moved[place] = (part + _STEP * steps * (1 - part.abs() if bool((part.abs() <= 1).all()) else part)).to(value.dtype)
     return moved
@@ -224,7 +252,15 @@ def _numbers(trial: _Trial) -> Iterator[str]:
 
 
 def _slices(trial: _Trial) -> Iterator[str]:
-    """Say which rows or columns at an end of an input change nothing."""
+    """Say which rows or columns at an end of what goes in change nothing."""
+    found = [*_unread(trial)]
+    if found:
+        listed = " and ".join([*[", ".join(found[:-1])] * (len(found) > 1), found[-1]])
+        yield f"{listed} {'change' if len(found) > 1 else 'changes'} nothing in {trial.quantity}"
+
+
+def _unread(trial: _Trial) -> Iterator[str]:
+    """Yield rows or columns at an end of an input that change nothing."""
     for at, name, value in _tensors(trial):
         for axis, extent in enumerate(value.shape):
 
@@ -242,9 +278,9 @@ def _slices(trial: _Trial) -> Iterator[str]:
                     first -= 1
                 letter = _letter(trial.runner.op, name, axis) or str(extent)
                 spot = f"{letter}-1" if first == extent - 1 else f"{first}:"
-                yield f"{name}[{before}{spot}{after}] changes nothing in {trial.quantity}"
+                yield f"{name}[{before}{spot}{after}]"
             elif ignored(0):
-                yield f"{name}[{before}0{after}] changes nothing in {trial.quantity}"
+                yield f"{name}[{before}0{after}]"
 
 
 def _letter(op: Op, name: str, axis: int) -> str:
@@ -289,8 +325,7 @@ def _variants(trial: _Trial) -> Iterator[str]:
     for variant in variants(program, at):
         found = program.result(variant, at)
         if changes and _is_as(trial, trial.kernel, trial.reference, found) and _is_elsewhere(trial, changes, variant):
-            after, before = program.wording(variant)
-            yield f"the kernel seems to compute `{after}` where the reference has `{before}`"
+            yield f"the kernel seems to {program.wording(variant)}"
             return
 
 
@@ -329,9 +364,14 @@ def _is_as(trial: _Trial, kernel: Tensor, reference: Tensor, variant: Tensor | N
     )
 
 
-def _zeros(trial: _Trial) -> Iterator[str]:
-    """Say of which one number the kernel is right where it is 0; where a tensor is, much is right."""
-    zeros = [name for at, name, _ in _floats(trial) if trial.agrees(_Change("", at, 0.0))]
+def _zeros(trial: _Trial, labels: bool = False) -> Iterator[str]:
+    """Say of which one number, or labels, the kernel is right where it is 0; where any other tensor is, much is right."""
+    given = [(at, name, value * 0) for at, name, value in (_tensors if labels else _floats)(trial)]
+    zeros = [
+        name
+        for at, name, zero in given
+        if (not labels or is_label(trial.given[at])) and trial.agrees(_Change("", at, zero))
+    ]
     if len(zeros) == 1:
         yield f"{trial.quantity} is right where {zeros[0]} is 0: what depends on it is wrong"
 
@@ -344,8 +384,8 @@ def _alike(trial: _Trial) -> Iterator[str]:
             yield f"{trial.quantity} is right where {name} is {other}: one may be taken for the other"
 
 
-def _arrivals(trial: _Trial, far: int) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:
-    """Change one element of all that goes in: its name, and where the kernel answers, where the reference does, and that alone.
+def _arrivals(trial: _Trial, far: int) -> Iterator[tuple[_Change, Tensor, Tensor, Tensor]]:
+    """Change one element of all that goes in: that, and where the kernel answers, where the reference does, and that alone.
 
     Beside one near the beginning, so many `far` from each other, the first and the last one among them.
     """
@@ -354,27 +394,39 @@ def _arrivals(trial: _Trial, far: int) -> Iterator[tuple[str, Tensor, Tensor, Te
         others = torch.linspace(0, value.numel() - 1, far).round().long()
         spots = zip(*(axis.tolist() for axis in torch.unravel_index(others, value.shape)), strict=True)
         for spot in dict.fromkeys([near, *spots]):
-            kernel, reference = trial.answers(_Change("", at, _moved(value, spot)))
+            change = _Change(f"{name}{[*spot]}", at, _moved(value, spot))
+            kernel, reference = trial.answers(change)
             if kernel.shape == reference.shape and kernel.numel():
                 got, most = kernel.abs() > _ROUNDING * _most(kernel), _most(reference)
                 lost = (reference.abs() > _CLEAR * most) & (kernel == 0)  # what is small may be so by chance
-                yield f"{name}{[*spot]}", got, reference.abs() > _NOTHING * most, lost
+                want = reference.abs() > _NOTHING * most
+                if bool((got & ~want).any()) and want.any() and not lost.any():
+                    want = want | trial.hangs_on(change)
+                yield change, got, want, lost
 
 
 def _strays(trial: _Trial, nowhere: bool = False) -> Iterator[str]:
     """Say where one element of what goes in arrives and should not; of those alone that should arrive `nowhere`."""
-    for words, got, want, lost in _arrivals(trial, far=2):
+    for change, got, want, lost in _arrivals(trial, far=2):
         if bool((got & ~want).any()) and not (nowhere and want.any()):
             more = f"and not {_first(trial.quantity, lost)}" if lost.any() else "too" if want.any() else ""
-            more = more or "and should change nothing"
-            yield f"{words} changes {_first(trial.quantity, got & ~want)}, {more}"
+            more = _taken(trial, change, got & ~want) if more == "too" else more or "and should change nothing"
+            yield f"{change.words} changes {_first(trial.quantity, got & ~want)}, {more}"
+
+
+def _taken(trial: _Trial, change: _Change, places: Tensor) -> str:
+    """Say which element of an input the reference takes in place of another one, where that is one."""
+    value, place = trial.given[change.at], tuple(torch.nonzero(places)[0].tolist())
+    spots = [*product(*map(range, value.shape))] if value.numel() <= _FAR else []
+    takes = [spot for spot in spots if trial.answers_alone(_Change("", change.at, _moved(value, spot)))[place]]
+    return f"where the reference takes {change.words.partition('[')[0]}{[*takes[0]]}" if len(takes) == 1 else "too"
 
 
 def _losses(trial: _Trial) -> Iterator[str]:
     """Say where one element of what goes in does not arrive."""
-    for words, _, _, lost in _arrivals(trial, far=_MANY):
+    for change, _, _, lost in _arrivals(trial, far=_MANY):
         if lost.any():
-            yield f"{words} does not change {_first(trial.quantity, lost)}"
+            yield f"{change.words} does not change {_first(trial.quantity, lost)}"
 
 
 def by_values(runner: Runner, quantity: str, case: Case) -> list[str]:

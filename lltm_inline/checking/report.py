@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -213,7 +213,7 @@ class Report(Shown):
             faults = "no gradients" if self.forward_only else plural(count, "finding")
             state = f"{'ok' if section.ok else faults} in {plural(section.cases, 'case')}"
             lines.append(f"  {self.title(section):<10} {state if section.cases or count else 'nothing was checked'}")
-            lines += [f"  {'':<10} not tried: {reason}" for reason in section.skipped]
+            lines += [f"  {'':<10} not tried: {reason}" for reason in _folded(section.skipped)]
             lines += [f"  {'':<10} note: {note}" for note in section.notes]
         told = self._all_told()
         lines += ["", *told] if told else []
@@ -319,6 +319,21 @@ def _short(text: str) -> str:
         return "all"
     wrong, count = (f"{int(number) / 1000:.0f}k" if len(number) > 4 else number for number in (wrong, count))
     return f"{wrong}/{count}" if wrong != count else text  # 32960/33001 is not all
+
+
+def _folded(reasons: Sequence[str]) -> list[str]:
+    """Say a reason of several cases once, with the first of these.
+
+    Example:
+        >>> _folded(["N=1: it is refused", "N=2: it is refused", "N=3: it is refused", "no GPU"])
+        ['N=1 and 2 more: it is refused', 'no GPU']
+    """
+    cases: dict[str, list[str]] = {}
+    for reason in reasons:
+        case, _, why = reason.partition(": ")
+        cases.setdefault(why or case, []).append(case)
+    told = ((why, some[0], len(some) - 1) for why, some in cases.items())
+    return [f"{case}{f' and {more} more' * (more > 0)}{f': {why}' * (why != case)}" for why, case, more in told]
 
 
 def _table(matrix: Mapping[str, Mapping[str, str]]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -23,51 +23,21 @@ _MOST = 5_000
 #: An expression has so many levels, or as many as fit into so many characters.
 _LEVELS, _ROOM = range(8, 0, -1), 100
 _ARITHMETIC: dict[str, Callable[..., Any]] = {name: getattr(torch, name) for name in ("add", "sub", "mul", "div")}
-_SIGNS = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "eq": "==",
-    "ne": "!=",
-}
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_SIGNS |= {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 #: Functions of which one is taken for another.
-_RELATIVES = [
-    words.split()
-    for words in (
-        "exp expm1 exp2",
-        "log log1p log2",
-        "sqrt rsqrt",
-        "round floor ceil trunc",
-        "amax amin sum",
-        "sin cos",
-        "tanh sigmoid erf",
-        "maximum minimum",
-        "lt le gt ge",
-    )
-]
+_RELATIVES = (
+    *(("exp", "expm1", "exp2"), ("log", "log1p", "log2"), ("sqrt", "rsqrt"), ("round", "floor", "ceil", "trunc")),
+    *(("amax", "amin", "sum"), ("sin", "cos"), ("tanh", "sigmoid", "erf"), ("maximum", "minimum")),
+    ("lt", "le", "gt", "ge"),
+)
 #: What gives its operand in another form: an expression has the operand itself.
 _FORMS = {
-    *(
-        "broadcast_in_dim",
-        "view_of",
-        "to",
-        "_to_copy",
-        "convert_element_type",
-        "squeeze",
-        "clone",
-        "expand",
-        "reshape",
-        "view",
-    ),
-    *("as_strided", "unsqueeze", "detach", "copy", "alias", "copy_strided", "collapse_view", "split_dim"),
+    *("broadcast_in_dim", "expand", "squeeze", "unsqueeze", "split_dim", "collapse_view", "reshape", "view", "view_of"),
+    *("to", "to_copy", "convert_element_type", "clone", "copy", "detach", "alias", "copy_strided", "as_strided"),
 }
 #: What is not written out in simpler operations.
-_KEPT = ("sigmoid", "sigmoid_")
+_KEPT = ("sigmoid", "clamp", "clamp_min", "clamp_max")
 #: Of a function of more operands the tensors and flags are written alone.
 _SHORT = 3
 #: Beside torch's primitive operations, those that look at each index that they are given; others may read whatever lies there.
@@ -98,7 +68,7 @@ class _Step:
     gives: tuple[int, ...]
     is_safe: bool  # with whole numbers that it was never given
 
-    @property
+    @cached_property
     def needs(self) -> list[int]:
         """The values that go in."""
         leaves = tree_leaves([self.operands, dict(self.options)], is_leaf=_is_ref)
@@ -110,6 +80,7 @@ class _Change(NamedTuple):
 
     words: Callable[[int], str]
     compute: Callable[[Callable[[Any], Any]], Any]
+    left_out: Any = None  # the summand or factor without which it is what there was
     is_again: bool = False  # with other numbers it may be another one, so it counts
 
 
@@ -188,7 +159,7 @@ class Program(TorchDispatchMode):
         """Compute an operation by simpler ones, or note it."""
         kwargs = kwargs or {}
         name = function.overloadpacket.__name__
-        simpler = None if name in _KEPT else self._simpler.get(function)
+        simpler = None if name.strip("_") in _KEPT else self._simpler.get(function)
         if simpler is not None:
             with self:
                 found = simpler(*args, **kwargs)
@@ -207,7 +178,7 @@ class Program(TorchDispatchMode):
             compute, results = partial(_on_a_copy, function), [args[0]]
         gives = [self._note(one) for one in results or tree_leaves(found) if isinstance(one, Tensor)]
         is_safe = function.namespace == "prims" or name.startswith(_LOOKED_AT)
-        step = _Step(name.removesuffix("_"), compute, operands, options, tuple(gives), is_safe)
+        step = _Step(name.strip("_"), compute, operands, options, tuple(gives), is_safe)
         self.steps.append(step)
         self._makers.update(dict.fromkeys(gives, step))
         return found
@@ -287,14 +258,18 @@ class Program(TorchDispatchMode):
 
         return _Change(partial(self.expression, called or step.name, new), compute)
 
-    def wording(self, variant: Variant) -> tuple[str, str]:
-        """Write what takes the place of a step, and the step: with as many levels as there is room for, the same number of both."""
+    def wording(self, variant: Variant) -> str:
+        """Write what is left out, or what takes the place of a step: with as many levels as there is room for, the same number of both."""
         step = self.steps[variant.at]
+        if variant.change.left_out is not None:
+            term = _fitting(partial(self.words, variant.change.left_out))
+            return f"leave `{term}` out of `{_fitting(partial(self.expression, step.name, step.operands))}`"
         pairs = [
             (variant.change.words(levels), self.expression(step.name, step.operands, levels)) for levels in _LEVELS
         ]
         pairs = [pair for pair in pairs if pair[0] != pair[1]] or pairs
-        return next((pair for pair in pairs if max(map(len, pair)) < _ROOM), pairs[-1])
+        after, before = next((pair for pair in pairs if max(map(len, pair)) < _ROOM), pairs[-1])
+        return f"compute `{after}` where the reference has `{before}`"
 
     def words(self, one: Any, levels: int) -> str:
         """Write an operand."""
@@ -334,6 +309,11 @@ class Program(TorchDispatchMode):
             if inner is not None and inner.name in (loose if i else first) and " " in parts[i]:
                 parts[i] = f"({parts[i]})"
         return f" {_SIGNS[name]} ".join(parts)
+
+
+def _fitting(write: Callable[[int], str]) -> str:
+    """Write with as many levels as there is room for."""
+    return next((text for levels in _LEVELS if len(text := write(levels)) < _ROOM), write(1))
 
 
 def _source(step: _Step) -> _Ref:
@@ -388,10 +368,11 @@ def _changes(program: Program, step: _Step) -> Iterator[_Change]:
     name, operands, result = step.name, step.operands, program.values[step.gives[0]]
 
     with_ = partial(program.with_, step)
-    for one in operands:
+    for i, one in enumerate(operands):
         same = _is_ref(one) and program.values[one.at]
         if same is not False and (same.shape, same.dtype) == (result.shape, result.dtype):
-            yield _Change(partial(program.words, one), partial(_given, one))
+            left_out = operands[1 - i] if name in ("add", "mul") or (name in _ARITHMETIC and not i) else None
+            yield _Change(partial(program.words, one), partial(_given, one), left_out)
     for other, function in _ARITHMETIC.items() if name in _ARITHMETIC else ():
         yield with_(operands[::-1] if other == name else operands, function, other)
     for family in _RELATIVES:

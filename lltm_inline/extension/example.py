@@ -121,7 +121,7 @@ class Like:
             return f'float("{value}")' if isinstance(value, float) and not math.isfinite(value) else repr(value)
         drawn = f"randn({', '.join(extents)})"
         if value.is_complex():
-            return f"{drawn}.to({value.dtype})"
+            return f"({drawn} + 1j * {drawn}).to({value.dtype})"
         # What has one sign keeps it, what lies between 0 and 1 stays there, and what says yes or no goes on to.
         low, high = (value.min().item(), value.max().item()) if value.numel() else (0, 0)
         if value.is_floating_point():

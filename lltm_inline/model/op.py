@@ -566,13 +566,17 @@ class Op(Shown):
     def _drawn(self, randn: Callable[..., Any], sizes: Mapping[str, int]) -> tuple[Any, ...]:
         """Draw each tensor, integers from around zero, and take the defaults of the others."""
 
+        is_complex = all(dtype.startswith("complex") for dtype in self.dtypes)
+
+        def one(argument: Argument) -> Any:
+            drawn = randn(*self.shape_of[argument.name](sizes))
+            own = str(drawn.dtype.to_complex()).removeprefix("torch.") if is_complex else ""
+            return of_dtype(drawn, argument.dtype or own) if argument.dtype or own else drawn
+
         def draw(argument: Argument) -> Any:
             if argument.is_list:
-                return [randn(*self.shape_of[argument.name](sizes)) for _ in range(MEMBERS)]
-            if not argument.is_tensor:
-                return argument.value
-            drawn = randn(*self.shape_of[argument.name](sizes))
-            return of_dtype(drawn, argument.dtype) if argument.dtype else drawn
+                return [one(argument) for _ in range(MEMBERS)]
+            return one(argument) if argument.is_tensor else argument.value
 
         return tuple(draw(argument) for argument in self.signature.inputs)
 
@@ -677,12 +681,19 @@ def fits(type_: str, value: Any) -> bool:
 
 
 def of_dtype(drawn: Any, dtype: str) -> Any:
-    """Turn random real numbers into ones of a dtype; integers are drawn from around zero, as far as they can be negative."""
+    """Turn random real numbers into ones of a dtype; integers are drawn from around zero, as far as they can be negative.
+
+    A complex number has an imaginary part drawn besides: where that is 0, a conjugate that was forgotten does not show.
+    """
     import torch
 
     wanted: Any = getattr(torch, dtype)
-    if wanted.is_floating_point or wanted.is_complex:
+    if wanted.is_floating_point or drawn.is_complex():
         return drawn.to(wanted)
+    if wanted.is_complex:
+        seed = int(drawn.double().abs().sum().remainder(1) * 2**31)  # another one for other real parts
+        other = torch.randn(drawn.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+        return torch.complex(drawn.double(), other.to(drawn.device)).to(wanted)
     if wanted == torch.bool:
         return drawn > 0
     whole = (drawn.double() * 4).round()

@@ -13,6 +13,8 @@ from torch import Tensor
 #: Unit roundoff of the arithmetic that may hide inside a wider dtype.
 _FLOAT32_ROUNDING = (1e-10, 1e-5)
 _HALF_ROUNDING = (2e-5, 5e-3)
+#: So many are no chance, where they are as far from each other.
+_EVERY = 3
 _INFINITE = "right are the same infinity, and NaN where the reference has NaN"
 
 
@@ -113,7 +115,8 @@ class Mismatch:
         span = _span(columns)
         if len(columns) == length or not span:
             return ""
-        tail = f" (the last{f' {len(columns)}' * (len(columns) > 1)} of {length})" if columns[-1] == length - 1 else ""
+        is_last = columns[-1] == length - 1 and span.count(":") < 2
+        tail = f" (the last{f' {len(columns)}' * (len(columns) > 1)} of {length})" if is_last else ""
         return f"column{'s' * (len(columns) > 1)} {span}{tail}"
 
 
@@ -253,7 +256,7 @@ def _pattern(mismatch: Mismatch, wide: Tensor, bad: Tensor, good: Tensor) -> str
     if bad.numel() > 2 and good.abs().min() > 0:
         factor, step = (bad / good).mean(), (bad - good).mean()
         if _close(bad / good, factor.expand_as(good), tolerance) and not math.isclose(
-            abs(factor.item()), 1, rel_tol=1e-4
+            abs(factor.item()), 1, rel_tol=1e-3
         ):
             return f"got is {_factor(factor.item())} times want {_extent(wide, want * factor)}"
         if _close(bad - good, step.expand_as(good), tolerance) and step.abs() > 1e-4:
@@ -297,10 +300,13 @@ def _close(one: Tensor, other: Tensor, tolerance: Tolerance) -> bool:
 
 
 def _span(indices: list[int]) -> str:
-    """`5:10` for neighbours, `7` for one, nothing for scattered indices."""
+    """`5:10` for neighbours, `1:8:2` for every second one, `7` for one, nothing for scattered indices."""
     if len(indices) == 1:
         return str(indices[0])
-    return f"{indices[0]}:{indices[-1] + 1}" if indices[-1] - indices[0] + 1 == len(indices) else ""
+    first, last, step = indices[0], indices[-1], indices[1] - indices[0]
+    if indices != [*range(first, last + 1, step)] or (step > 1 and len(indices) < _EVERY):
+        return ""
+    return f"{first}:{last + 1}{f':{step}' * (step > 1)}"
 
 
 def _part_names(rows: list[int], length: int, parts: tuple[str, ...]) -> tuple[str, bool]:

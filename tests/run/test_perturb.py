@@ -56,7 +56,7 @@ WRONG: dict[str, Row] = {
     "no_weight": (lambda x, w, b, eps: normalised(x, w**0, b, eps), "y", "w changes nothing in y"),
     "one_weight": (lambda x, w, b, eps: normalised(x, w[:1].expand_as(w), b, eps), "y", "w[1:] changes nothing in y"),
     "one_row": (lambda x, *more: normalised(x[:1].expand_as(x), *more), "y", "x[1:, :] changes nothing in y"),
-    "the_last": (first_columns, "y", "x[:, M-1] changes nothing in y"),
+    "the_last": (first_columns, "y", "x[:, M-1], w[M-1] and b[M-1] change nothing in y"),
     "a_share": (
         lambda x, w, b, eps: normalised(x, w, -0.3 * b, eps),
         "y",
@@ -105,7 +105,7 @@ def test_a_mistake_is_measured(name: str) -> None:
     function, quantity, says = WRONG[name]
     report = li.check(Kernel(f"tiny_norm/{name}", python=function), progress=False, trust=True)
     finding = next(one for one in report["parity"].findings if one.quantity == quantity)
-    told = [hint for hint in finding.hints if re.search("changes|counts|than it should|is right where", hint)]
+    told = [hint for hint in finding.hints if re.search("changes? |counts|than it should|is right where", hint)]
     assert told == ([says] if says else []) and finding.hints[: bool(says)] == tuple(told), report
 
 
@@ -172,7 +172,7 @@ LIMITS: dict[str, Row] = {
     "a_term_of_the_gradient": (
         OneTerm.apply,
         "d_x",
-        r"the kernel seems to compute `(where\(.*\) \* sigmoid\(x\))` where the reference has `\1 \+ .*`",
+        r"the kernel seems to leave `where\(.*, d_y, .*\) \* x \* sigmoid\(x\) \* \(1 - sigmoid\(x\)\)` out of `.* \+ .*`",
     ),
 }
 
@@ -224,7 +224,7 @@ def small_or_square(decides: Tensor, small: Tensor, x: Tensor) -> Tensor:
     return torch.where(decides <= 0.5, small, x * x)
 
 
-#: Reference, kernel, the inputs after x, and what the kernel computes in place of what.
+#: Reference, kernel, and what the kernel computes in place of what; or what it leaves out of what, which has a sign in front.
 VARIANTS: dict[str, tuple[Callable[..., Any], Callable[..., Any], str, str]] = {
     "an_epsilon_elsewhere": (
         lambda x: x * torch.rsqrt(x.pow(2).mean(1, keepdim=True) + 0.01),
@@ -235,9 +235,16 @@ VARIANTS: dict[str, tuple[Callable[..., Any], Callable[..., Any], str, str]] = {
     "without_a_factor": (
         lambda x: x.exp() * x.sigmoid(),
         lambda x: x.exp(),
-        "exp(x)",
+        "-sigmoid(x)",
         "exp(x) * sigmoid(x)",
     ),
+    "not_clamped": (
+        lambda x: (x - 0.5).clamp(min=0).sqrt(),
+        lambda x: ((x - 0.5).abs() + x - 0.5).div(2).sqrt() + (x < 0.5) * x,
+        "",
+        "",
+    ),
+    "a_clamp": (lambda x: (x - 0.5).clamp(min=0) * x, lambda x: (x - 0.5) * x, "x - 0.5", "clamp(x - 0.5, 0)"),
     "the_other_part": (
         lambda x: x.cos() * x.sigmoid(),
         lambda x: x.cos() * (1 - x.sigmoid()),
@@ -295,8 +302,91 @@ def test_what_is_computed_in_place_of_the_reference(name: str) -> None:
     registry.register(Op("tiny_other", "(Tensor x) -> Tensor y", reference, shapes, differentiable=False))
     report = li.check(Kernel(f"tiny_other/{name}", python=function), progress=False, trust=True)
     finding = next(one for one in report["parity"].findings if one.quantity == "y")
-    told = [hint for hint in finding.hints if "the kernel seems to compute" in hint]
-    assert told == [f"the kernel seems to compute `{after}` where the reference has `{before}`"] * bool(after), report
+    told = [hint for hint in finding.hints if "the kernel seems to" in hint]
+    says = f"compute `{after}` where the reference has `{before}`"
+    says = f"leave `{after[1:]}` out of `{before}`" if after.startswith("-") else says
+    assert told == [f"the kernel seems to {says}"] * bool(after), report
+
+
+def drawn(x: Tensor, w: Tensor) -> Tensor:
+    """Weigh complex numbers."""
+    return x * w
+
+
+class NotConjugate(torch.autograd.Function):
+    """A product of complex numbers, whose gradient has a factor as it is."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+        """Compute what the reference does."""
+        ctx.save_for_backward(x, w)
+        return x * w
+
+    @staticmethod
+    def backward(ctx: Any, d_y: Tensor) -> tuple[Tensor, Tensor]:
+        """Forget a conjugate."""
+        x, w = ctx.saved_tensors
+        return d_y * w, (d_y * x.conj()).sum(0)
+
+
+def test_a_forgotten_conjugate_is_named() -> None:
+    """Complex inputs and incoming gradients have imaginary parts; without them most cases would be right."""
+    shapes = {"x": "N M", "w": "M", "y": "N M"}
+    registry.register(Op("tiny_filter", "(Tensor x, Tensor w) -> Tensor y", drawn, shapes, dtypes=("complex64",)))
+    report = li.check(Kernel("tiny_filter/mine", python=NotConjugate.apply), progress=False, trust=True)
+    finding = next(one for one in report["parity"].findings if one.quantity == "d_x")
+    assert finding.hints[0] == "the kernel seems to compute `w` where the reference has `conj(w)`", report
+    right = {cell for row in (report.matrix["y"], report.matrix["d_w"]) for cell in row.values()}
+    assert right <= {"ok", ""} and report.matrix["d_x"]["gradcheck"] == "51/51", report.matrix
+
+
+def begun_anew(x: Tensor, z: Tensor) -> Tensor:
+    """Add up, and begin anew where z is 1."""
+    y = [x[:, 0] + x[:, 0] ** 2 * z[:, 0]]
+    for i in range(1, x.shape[1]):
+        y.append(x[:, i] * (1 + x[:, i] * z[:, i]) + (1 - z[:, i]) * y[-1])
+    return torch.stack(y, 1)
+
+
+#: Reference, kernel, and the first hint or a part of what the finding says; x is (N, M), z says 0 or 1, n is a number.
+OTHERS: dict[str, tuple[Callable[..., Any], Callable[..., Any], str]] = {
+    "labels_are_turned_round": (
+        lambda x, z: x * x.cumsum(1) * (z > 0.5) + x,
+        lambda x, z: x * x.cumsum(1) * (z > 0.4) + 1.1 * x,
+        "",
+    ),
+    "labels": (
+        begun_anew,
+        lambda x, z: x.cumsum(1) + x * x * z,
+        "y is right where z is 0: what depends on it is wrong",
+    ),
+    "another_element": (
+        lambda x, z: torch.cat([x, x[:, -2:-1]], 1) if x.shape[1] > 1 else torch.cat([x, x], 1),
+        lambda x, z: torch.cat([x, x[:, -1:]], 1),
+        r"x\[\d, \d+\] changes y\[\d, \d+\], where the reference takes x\[\d, \d+\]",
+    ),
+    "every_second_one": (
+        lambda x, z: x.sin() + x.exp().cumsum(1),
+        lambda x, z: x.sin() + x.exp().cumsum(1) * (1 + torch.arange(x.shape[1]) % 2 * x.cos()),
+        r"all in columns 1:\d+:2; worst",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full] * (name != "labels")) for name in OTHERS])
+def test_what_else_is_measured(name: str) -> None:
+    """Labels are turned round and not moved; which element stands in the place of which; where every second column is wrong."""
+    reference, function, says = OTHERS[name]
+
+    def inputs(randn: Callable[..., Tensor], N: int, M: int) -> tuple[Tensor, Tensor]:
+        return randn(N, M), (randn(N, M) > 0).to(randn(1).dtype)
+
+    shapes = {"x": "N M", "z": "N M", "y": "?"}
+    signature = "(Tensor x, Tensor z) -> Tensor y"
+    registry.register(Op("tiny_labels", signature, reference, shapes, inputs=inputs, differentiable=False))
+    report = li.check(Kernel(f"tiny_labels/{name}", python=function), progress=False, trust=True)
+    finding = next(one for one in report["parity"].findings if one.quantity == "y")
+    assert re.search(says, str(finding)) and "z changes nothing" not in str(finding), report
 
 
 class Assigned(torch.autograd.Function):

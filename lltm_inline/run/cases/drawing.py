@@ -156,7 +156,11 @@ def make_grads(op: Op, case: Case, outputs: Sequence[Tensor], dtypes: Sequence[t
     draw = generator(op.name, case.size, "grads")
     if case.grads == "expanded":
         pairs = enumerate(zip(outputs, dtypes, strict=True))
-        return tuple(torch.full(output.shape, 0.75 + number, dtype=dtype) for number, (output, dtype) in pairs)
+        parts = [(0.75 + number) * (1 + 0.5j if dtype.is_complex else 1) for number, (_, dtype) in pairs]
+        return tuple(torch.full(one.shape, part, dtype=d) for one, part, d in zip(outputs, parts, dtypes, strict=True))
     grads = (torch.randn(output.shape, dtype=torch.float64, generator=draw) for output in outputs)
     laid = [case.layout_of_grad(result.name) for result in op.signature.results]
-    return tuple(alike(grad.to(dtype), how) for grad, dtype, how in zip(grads, dtypes, laid, strict=True))
+    made = (
+        of_dtype(grad, dtype_name(d)) if d.is_complex else grad.to(d) for grad, d in zip(grads, dtypes, strict=True)
+    )
+    return tuple(alike(grad, how) for grad, how in zip(made, laid, strict=True))
