@@ -50,6 +50,8 @@ _TAKEN = re.compile(
 #: A tensor by which a text chooses its dtype, and one that is made like another.
 _DISPATCHED = re.compile(r"\bAT_DISPATCH_\w+\s*\(\s*(\w+)\s*\.\s*(?:scalar_type|dtype|type)\b")
 _LIKE = re.compile(r"\b(\w+)\s*=[^;=]*?\b(?:\w+_like\s*\(\s*(\w+)|(\w+)\s*\.\s*(?:contiguous|clone|options)\s*\()")
+#: So many wrong elements that have one ratio have it by no chance.
+_SEVERAL = 3
 #: Of a grid, down and across.
 _MOST_CELLS = 32
 #: A tensor of one axis that is no longer lies in one row.
@@ -90,7 +92,7 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
         else hints(mismatch, expect(runner.op, case).wide, runner.run(case).wrong)
     )
     follows = quantity in runner.gradients and any(output in runner.run(case).wrong for output in runner.outputs)
-    patterns = [one for one in patterns if not one.startswith("got is ") or _holds(runner, cases, quantity, case, one)]
+    patterns = [one for one in patterns if not one.startswith("got is ") or _holds(runner, cases, quantity, case)]
     why = [] if race or follows or mismatch.wrong is None else measured(runner, quantity, case)
     limits = by_values(runner, quantity, case) if case.plain and not race else []
     found = [*why, *limits, *(race or patterns), *_of_text(runner, mismatch, case)]
@@ -103,14 +105,15 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
     return replace(finding, grid=_picture(runner, mismatch))
 
 
-def _holds(runner: Runner, cases: Sequence[Case], quantity: str, case: Case, pattern: str) -> bool:
+def _holds(runner: Runner, cases: Sequence[Case], quantity: str, case: Case) -> bool:
     """Tell whether got and want differ by one number or factor in another plain case, too, if any other is wrong."""
     for other in cases:
         wrong = runner.run(other).wrong.get(quantity)
-        if other.plain and other.size != case.size and wrong is not None and wrong.wrong is not None:
+        if wrong is None or wrong.wrong is None or not other.plain or other.size == case.size:
+            continue
+        if int(wrong.wrong.sum()) >= _SEVERAL:
             found = hints(wrong, expect(runner.op, other).wide, runner.run(other).wrong)
-            if int(wrong.wrong.sum()) > len(found):
-                return any(one.split()[:2] == pattern.split()[:2] for one in found)
+            return any(one.startswith("got is ") for one in found)
     return True
 
 
@@ -371,8 +374,10 @@ def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> 
             right |= {probe.size[axis] for probe in probes if is_right(runner, quantity, probe)}
         for width in _WIDTHS:
             if all(n % width for n in wrong) and not any(n % width for n in right):
-                left = "look at what is left over after whole vectors or blocks"
-                return f"only where {letter} is not a multiple of {width}: {left}"
+                given = zip(runner.op.signature.inputs, expect(runner.op, case).inputs, strict=True)
+                own = next((argument.name for argument, one in given if type(one) is int and one == width), "")
+                left = "" if own else ": look at what is left over after whole vectors or blocks"
+                return f"only where {letter} is not a multiple of {f'{own} = {width}' if own else width}{left}"
         if min(wrong) > max(right):
             edge, said = max(right), f"wrong where {letter} >= {min(wrong)}; right for {letter} <= {max(right)}"
         elif max(wrong) < min(right):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from typing import Any
 
 from ..autopsy.crash import Crash, tail
@@ -330,10 +331,12 @@ def _folded(reasons: Sequence[str]) -> list[str]:
     """
     cases: dict[str, list[str]] = {}
     for reason in reasons:
-        case, _, why = reason.partition(": ")
-        cases.setdefault(why or case, []).append(case)
-    told = ((why, some[0], len(some) - 1) for why, some in cases.items())
-    return [f"{case}{f' and {more} more' * (more > 0)}{f': {why}' * (why != case)}" for why, case, more in told]
+        cases.setdefault(reason.partition(": ")[2] or reason, []).append(reason)
+    told = (
+        [f"{some[0].partition(': ')[0]} and {len(some) - 1} more: {why}"] if len(some) > 2 else some
+        for why, some in cases.items()
+    )
+    return [*chain.from_iterable(told)]
 
 
 def _table(matrix: Mapping[str, Mapping[str, str]]) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import islice
+from itertools import combinations, islice
 from typing import Any, NamedTuple
 
 import torch
@@ -21,7 +21,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 #: So many operations are computed anew at most.
 _MOST = 5_000
 #: An expression has so many levels, or as many as fit into so many characters.
-_LEVELS, _ROOM = range(8, 0, -1), 100
+_LEVELS, _ROOM = range(8, 0, -1), 120
 _ARITHMETIC: dict[str, Callable[..., Any]] = {name: getattr(torch, name) for name in ("add", "sub", "mul", "div")}
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _SIGNS |= {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
@@ -36,6 +36,8 @@ _FORMS = {
     *("broadcast_in_dim", "expand", "squeeze", "unsqueeze", "split_dim", "collapse_view", "reshape", "view", "view_of"),
     *("to", "to_copy", "convert_element_type", "clone", "copy", "detach", "alias", "copy_strided", "as_strided"),
 }
+#: What hands on what goes in.
+_GIVEN = "given"
 #: What is not written out in simpler operations.
 _KEPT = ("sigmoid", "clamp", "clamp_min", "clamp_max")
 #: Of a function of more operands the tensors and flags are written alone.
@@ -141,6 +143,10 @@ class Program(TorchDispatchMode):
         self._known: dict[tuple[Any, ...], int] = {}
         self._makers: dict[int, _Step] = {}
         self._words = {self._note(value): name for name, value in self.names.items()}
+        for at, (name, value) in enumerate(self.names.items()):  # whatever is done to what goes in is done to it here
+            given = self._note(value)
+            self._words[given] = name
+            self.steps.append(_Step(_GIVEN, lambda one: one, (_Ref(at),), {}, (given,), True))
         self.left = _MOST
 
     def _note(self, value: Tensor) -> int:
@@ -171,9 +177,8 @@ class Program(TorchDispatchMode):
             for said, one in zip(function._schema.arguments, operands, strict=False)
         )
         found, results = function(*args, **kwargs), None
-        compute = (
-            getattr(function.overloadpacket, "impl_aten", None) or function
-        )  # without the way through the dispatcher
+        # A primitive operation as it is computed, without the dispatcher, which takes twice as long as all the rest.
+        compute = getattr(function.overloadpacket, "impl_aten", None) or function
         if function._schema.is_mutable:
             compute, results = partial(_on_a_copy, function), [args[0]]
         gives = [self._note(one) for one in results or tree_leaves(found) if isinstance(one, Tensor)]
@@ -198,6 +203,14 @@ class Program(TorchDispatchMode):
     def has_name(self, at: int) -> bool:
         """Tell whether a value goes in or comes out."""
         return at in self._words
+
+    def alike(self, step: _Step, one: Any) -> Iterator[int]:
+        """Yield other values of the shape and dtype of an operand: those that there were before a step, and those that have a name."""
+        (result,), own = step.gives, self.values
+        for at, value in [*enumerate(own)][len(self.names) :] if _is_ref(one) and step.name != _GIVEN else ():
+            is_there = (at < result and not self.is_form(at)) or self.has_name(at)
+            if is_there and at != one.at and (value.shape, value.dtype) == (own[one.at].shape, own[one.at].dtype):
+                yield at
 
     def is_form(self, at: int) -> bool:
         """Tell whether a value is another one in another form, of the same shape."""
@@ -236,15 +249,16 @@ class Program(TorchDispatchMode):
         self.left -= 1
         try:
             (at,) = self.steps[variant.at].gives
-            others[at] = variant.change.compute(value)
-            if (others[at].shape, others[at].dtype) != (self.values[at].shape, self.values[at].dtype):
+            found, own = variant.change.compute(value), self.values[at]
+            if (found.shape, found.dtype) != (own.shape, own.dtype):
                 return None
+            others[at] = own.clone().copy_(found)  # with the strides that what follows may ask for
             for step in self.steps[variant.at + 1 :]:
                 if not others.keys().isdisjoint(step.needs):
                     self.left -= 1
                     operands, options = tree_map(value, (step.operands, dict(step.options)), is_leaf=_is_leaf)
-                    found = tree_leaves(self.compute(step, operands, options)) if self.left > 0 else []
-                    others.update(zip(step.gives, (one for one in found if isinstance(one, Tensor)), strict=True))
+                    results = tree_leaves(self.compute(step, operands, options)) if self.left > 0 else []
+                    others.update(zip(step.gives, (one for one in results if isinstance(one, Tensor)), strict=True))
         except (RuntimeError, ValueError, TypeError, IndexError):
             return None
         return others.get(wanted, self.values[wanted])
@@ -257,6 +271,19 @@ class Program(TorchDispatchMode):
             return function(*given, **step.options) if function else self.compute(step, given)
 
         return _Change(partial(self.expression, called or step.name, new), compute)
+
+    def altered(self, step: _Step, i: int, words: Callable[[int], str], change: Callable[[Tensor], Tensor]) -> _Change:
+        """Change an operand of a step to what is computed of it."""
+
+        def compute(given: Callable[[Any], Any]) -> Any:
+            operands = [change(given(one)) if i == j else given(one) for j, one in enumerate(step.operands)]
+            return self.compute(step, operands)
+
+        def expression(levels: int) -> str:
+            operands = [words(levels) if i == j else one for j, one in enumerate(step.operands)]
+            return self.expression(step.name, operands, levels)
+
+        return _Change(expression, compute)
 
     def wording(self, variant: Variant) -> str:
         """Write what is left out, or what takes the place of a step: with as many levels as there is room for, the same number of both."""
@@ -277,9 +304,11 @@ class Program(TorchDispatchMode):
             return one
         if isinstance(one, _Flag):
             return f"{one.name}={one.value}"
+        if isinstance(one, list | tuple) and not _is_ref(one):
+            listed = ", ".join(self.words(each, max(levels - 1, 0)) for each in one)
+            return listed if len(one) == 1 else f"[{listed}]"
         if not _is_ref(one):
-            alone = isinstance(one, list | tuple) and len(one) == 1
-            return f"{one:.6g}" if isinstance(one, float) else str(one[0] if alone else one)
+            return f"{one:.6g}" if isinstance(one, float) else str(one)
         if one.at in self._words:
             return self._words[one.at]
         step = self._makers.get(one.at)
@@ -287,13 +316,16 @@ class Program(TorchDispatchMode):
             return f"{self.values[one.at].item():.6g}" if self.values[one.at].numel() == 1 else "..."
         if step.name in _FORMS and step.needs:
             return self.words(_source(step), levels)
-        return self.expression(step.name, step.operands, levels - 1) if levels else "..."
+        which = f"[{step.gives.index(one.at)}]" if len(step.gives) > 1 else ""
+        return f"{self.expression(step.name, step.operands, levels - 1)}{which}" if levels else "..."
 
     def expression(self, name: str, operands: Sequence[Any], levels: int) -> str:
         """Write an operation, `exp(x - amax(x, 1))`."""
         if len(operands) > _SHORT:
             operands = [one for one in operands if isinstance(one, _Ref | _Flag | str)]
         parts = [self.words(one, levels) for one in operands]
+        if name == _GIVEN:
+            return parts[0]
         if name == "neg":
             return f"-{parts[0]}" if parts[0].isidentifier() else f"-({parts[0]})"
         if name == "transpose" and operands[1] == [1, 0]:
@@ -345,7 +377,7 @@ def variants(program: Program, wanted: int) -> Iterator[Variant]:
             needed |= {*step.needs}
             if len(step.gives) == 1 and step.name not in _FORMS:
                 steps.append(at)
-    for changes in (_changes, _others):
+    for changes in (_changes, _others, _more):
         program.left = _MOST
         for at in steps:
             if program.left > 0:
@@ -355,12 +387,9 @@ def variants(program: Program, wanted: int) -> Iterator[Variant]:
 
 def _others(program: Program, step: _Step) -> Iterator[_Change]:
     """Let another value of the program go in, that there was before or that has a name."""
-    (result,), own = step.gives, program.values
     for i, one in enumerate(step.operands):
-        for at, value in enumerate(own) if _is_ref(one) else ():
-            is_there = (at < result and not program.is_form(at)) or program.has_name(at)
-            if is_there and at != one.at and (value.shape, value.dtype) == (own[one.at].shape, own[one.at].dtype):
-                yield program.with_(step, [*step.operands[:i], _Ref(at), *step.operands[i + 1 :]])
+        for at in program.alike(step, one):
+            yield program.with_(step, [*step.operands[:i], _Ref(at), *step.operands[i + 1 :]])
 
 
 def _changes(program: Program, step: _Step) -> Iterator[_Change]:
@@ -401,6 +430,7 @@ def _changes(program: Program, step: _Step) -> Iterator[_Change]:
         if _is_ref(one):
             yield from _turned(program, step, i)
     yield from _later(program, step)
+    yield from _exchanged(program, step)
 
 
 def _instead_of(one: Any, numbers: Sequence[float], extents: set[int]) -> Iterator[Any]:
@@ -413,29 +443,69 @@ def _instead_of(one: Any, numbers: Sequence[float], extents: set[int]) -> Iterat
 
 
 def _turned(program: Program, step: _Step, i: int) -> Iterator[_Change]:
-    """Turn a tensor round, or move it by one along an axis."""
-    value, own = program.values[step.operands[i].at], partial(program.words, step.operands[i])
-
-    def changed(words: Callable[[int], str], change: Callable[[Tensor], Tensor]) -> _Change:
-        def compute(given: Callable[[Any], Any]) -> Any:
-            operands = [change(given(one)) if i == j else given(one) for j, one in enumerate(step.operands)]
-            return program.compute(step, operands)
-
-        def expression(levels: int) -> str:
-            operands = [words(levels) if i == j else one for j, one in enumerate(step.operands)]
-            return program.expression(step.name, operands, levels)
-
-        return _Change(expression, compute)
-
+    """Turn a tensor round, or move it by one along an axis; read an input as if its axes lay in another order."""
+    one = step.operands[i]
+    value, own, altered = program.values[one.at], partial(program.words, one), partial(program.altered, step, i)
     if step.name == "convolution" and i == 1:
         axes = [*range(2, value.dim())]
-        yield changed(lambda levels: f"flip({own(levels)}, {axes})", lambda given: given.flip(axes))
+        yield altered(lambda levels: f"flip({own(levels)}, {axes})", lambda given: given.flip(axes))
     for axis, extent in enumerate(value.shape):
         for by in (1, -1) if extent > 1 else ():
             words = lambda levels, by=by, axis=axis: f"roll({own(levels)}, {by}, {axis})"  # noqa: E731
-            yield changed(words, partial(_rolled, by, axis))
+            yield altered(words, partial(_rolled, by, axis))
     if value.dim() == 2 and value.shape[0] == value.shape[1]:
-        yield changed(lambda levels: f"{own(levels)}.t()", lambda given: given.t())
+        yield altered(lambda levels: f"{own(levels)}.t()", lambda given: given.t())
+    for a, b in combinations(range(value.dim()), 2) if step.name == _GIVEN else ():
+        shape = [*value.shape]
+        shape[a], shape[b] = shape[b], shape[a]
+        yield altered(partial(_called, own, f".view({shape}).transpose({a}, {b})"), partial(_as_if, a, b))
+        yield altered(
+            partial(_called, own, f".transpose({a}, {b}).reshape({[*value.shape]})"), partial(_laid_out, a, b)
+        )
+
+
+def _called(own: Callable[[int], str], behind: str, levels: int) -> str:
+    return f"{own(levels)}{behind}"
+
+
+def _as_if(a: int, b: int, given: Tensor) -> Tensor:
+    """Read a tensor as if two of its axes lay the other way round."""
+    shape = [*given.shape]
+    shape[a], shape[b] = shape[b], shape[a]
+    return given.reshape(shape).transpose(a, b)
+
+
+def _laid_out(a: int, b: int, given: Tensor) -> Tensor:
+    return given.transpose(a, b).reshape(given.shape)
+
+
+def _exchanged(program: Program, step: _Step) -> Iterator[_Change]:
+    """Let two that go in stand in each other's place, `b + c * a` for `a + c * b`."""
+    for i, one in enumerate(step.operands) if step.name in ("add", "sub") else ():
+        inner = program.maker(step.operands[1 - i])
+        if not _is_ref(one) or inner is None or inner.name not in ("mul", "div"):
+            continue
+        for j, other in enumerate(inner.operands):
+            if _is_ref(other) and program.values[other.at].shape == program.values[one.at].shape:
+                within = program.with_(inner, [one if j == k else same for k, same in enumerate(inner.operands)])
+
+                def words(levels: int, i: int = i, within: _Change = within, other: _Ref = other) -> str:
+                    parts = [other, within.words(levels - 1)]
+                    return program.expression(step.name, parts[::-1] if i else parts, levels)
+
+                def compute(value: Any, i: int = i, within: _Change = within, other: _Ref = other) -> Any:
+                    parts = [value(other), within.compute(value)]
+                    return step.function(*(parts[::-1] if i else parts), **step.options)
+
+                yield _Change(words, compute)
+
+
+def _more(program: Program, step: _Step) -> Iterator[_Change]:
+    """Let an operand have another value of the program for a factor, which is one too many."""
+    for i, one in enumerate(step.operands):
+        for at in program.alike(step, one):
+            words = lambda levels, one=one, at=at: f"{program.words(one, levels)} * {program.words(_Ref(at), levels)}"  # noqa: E731
+            yield program.altered(step, i, words, partial(torch.mul, program.values[at]))
 
 
 def _later(program: Program, step: _Step) -> Iterator[_Change]:

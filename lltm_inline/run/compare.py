@@ -15,6 +15,8 @@ _FLOAT32_ROUNDING = (1e-10, 1e-5)
 _HALF_ROUNDING = (2e-5, 5e-3)
 #: So many are no chance, where they are as far from each other.
 _EVERY = 3
+#: So many numbers show what others are.
+_SHOWN = 4
 _INFINITE = "right are the same infinity, and NaN where the reference has NaN"
 
 
@@ -259,12 +261,26 @@ def _pattern(mismatch: Mismatch, wide: Tensor, bad: Tensor, good: Tensor) -> str
             abs(factor.item()), 1, rel_tol=1e-3
         ):
             return f"got is {_factor(factor.item())} times want {_extent(wide, want * factor)}"
+        if mismatch.wrong is not None and (lines := _by_lines(wide / want, mismatch.wrong)):
+            return lines
         if _close(bad - good, step.expand_as(good), tolerance) and step.abs() > 1e-4:
             return f"got is want {step.item():+.4g} {_extent(wide, want + step)}"
     # What differs by little is no other value in its place.
     ordered = bad.numel() > 2 and not wide.is_complex() and not _close(bad, good, tolerance)
     if ordered and _close(bad.sort().values, good.sort().values, tolerance):
         return "the right values stand in the wrong places"
+    return ""
+
+
+def _by_lines(ratio: Tensor, wrong: Tensor) -> str:
+    """Tell whether got is so many times want in each row or column, and another number of times in the next."""
+    for axis, noun in enumerate(("row", "column")[: ratio.dim() if ratio.dim() == 2 and not ratio.is_complex() else 0]):
+        pairs = zip(ratio.unbind(axis), wrong.unbind(axis), strict=True)
+        lines = [one[bad] for one, bad in pairs if bad.any()]
+        alike = (len(one) > 1 and _close(one, one[0].expand_as(one), Tolerance(1e-4, 0)) for one in lines)
+        if len(lines) > 1 and all(alike):
+            factors = ", ".join(f"{one[0].item():.4g}" for one in lines[:_SHOWN])
+            return f"got is another number of times want in each {noun}: {factors}{', ...' * (len(lines) > _SHOWN)}"
     return ""
 
 

@@ -68,11 +68,6 @@ WRONG: dict[str, Row] = {
         "y",
         "y is right where eps is 0: what depends on it is wrong",
     ),
-    "one_for_the_other": (
-        lambda x, w, b, eps: normalised(x, b, w, eps),
-        "y",
-        "y is right where w is b: one may be taken for the other",
-    ),
     "by_two": (lambda x, w, b, eps: normalised(x, w, b.roll(2), eps), "y", "b[1] changes y[0, 3], and not y[0, 1]"),
     "no_gradient": (NoGradient.apply, "d_b", "d_y changes nothing in d_b"),
     "all_signs": (lambda *given: -normalised(*given), "y", ""),
@@ -244,6 +239,30 @@ VARIANTS: dict[str, tuple[Callable[..., Any], Callable[..., Any], str, str]] = {
         "",
         "",
     ),
+    "a_factor_too_many": (
+        lambda x: x - x.exp() * x.sum(1, keepdim=True),
+        lambda x: x - x.exp() * (x * x.exp()).sum(1, keepdim=True),
+        "sum(x * exp(x), 1)",
+        "sum(x, 1)",
+    ),
+    "exchanged": (
+        lambda x: x.sin() + 0.9 * x.exp(),
+        lambda x: x.exp() + 0.9 * x.sin(),
+        "exp(x) + sin(x) * 0.9",
+        "sin(x) + exp(x) * 0.9",
+    ),
+    "another_order_of_axes": (
+        lambda x: x.cumsum(1),
+        lambda x: x.reshape(x.shape[::-1]).t().cumsum(1),
+        "x.view([17, 3]).transpose(0, 1)",
+        "x",
+    ),
+    "one_of_several": (
+        lambda x: x.unbind(0)[0] * x.unbind(0)[-1] - x.exp(),
+        lambda x: x.unbind(0)[0] * x.unbind(0)[-1] + x.exp(),
+        "tensor_split(x, 3)[0] * tensor_split(x, 3)[2] + exp(x)",
+        "tensor_split(x, 3)[0] * tensor_split(x, 3)[2] - exp(x)",
+    ),
     "a_clamp": (lambda x: (x - 0.5).clamp(min=0) * x, lambda x: (x - 0.5) * x, "x - 0.5", "clamp(x - 0.5, 0)"),
     "the_other_part": (
         lambda x: x.cos() * x.sigmoid(),
@@ -364,6 +383,11 @@ OTHERS: dict[str, tuple[Callable[..., Any], Callable[..., Any], str]] = {
         lambda x, z: torch.cat([x, x[:, -2:-1]], 1) if x.shape[1] > 1 else torch.cat([x, x], 1),
         lambda x, z: torch.cat([x, x[:, -1:]], 1),
         r"x\[\d, \d+\] changes y\[\d, \d+\], where the reference takes x\[\d, \d+\]",
+    ),
+    "each_row_its_own": (
+        lambda x, z: x.exp() + 0 * z,
+        lambda x, z: x.exp() * (2 + torch.arange(x.shape[0])).unsqueeze(1),
+        "got is another number of times want in each row: 2, 3, 4",
     ),
     "every_second_one": (
         lambda x, z: x.sin() + x.exp().cumsum(1),
