@@ -173,7 +173,8 @@ def measured(runner: Runner, quantity: str, case: Case) -> list[str]:
         if len(ignored) == len(changes) > 1:
             return [f"nothing that goes in changes anything in {quantity}"]
         if ignored:
-            return [f"{' and '.join(ignored)} {'changes' if len(ignored) == 1 else 'change'} nothing in {quantity}"]
+            change = "changes" if len(ignored) == 1 else "change"
+            return [f"{' and '.join(ignored)} {change} nothing in {quantity}", *islice(_variants(trial), 1)]
         looks = (
             _variants,
             _numbers,

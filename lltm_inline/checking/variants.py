@@ -415,6 +415,9 @@ def _changes(program: Program, step: _Step) -> Iterator[_Change]:
         )
     if name == "sigmoid":
         yield _Change(lambda levels: f"1 - {own.words(levels)}", lambda value: 1 - own.compute(value))
+    if name == "sum" and result.numel():
+        count = program.values[operands[0].at].numel() / result.numel()
+        yield _Change(lambda levels: f"{own.words(levels)} / {count:g}", lambda value: own.compute(value) / count)
     if name == "div":  # as integers are divided
         yield _Change(lambda levels: f"trunc({own.words(levels)})", lambda value: own.compute(value).trunc())
     numbers = [one for step in program.steps for one in step.operands if isinstance(one, float)]
@@ -434,12 +437,13 @@ def _changes(program: Program, step: _Step) -> Iterator[_Change]:
 
 
 def _instead_of(one: Any, numbers: Sequence[float], extents: set[int]) -> Iterator[Any]:
-    """Yield other numbers for a number, the one for a size less or more by one among them, and the other one for a flag."""
+    """Yield other numbers for a number, those for a size too many or too few or less or more by one, and the other one for a flag."""
     if isinstance(one, _Flag):
         yield _Flag(one.name, not one.value)
     elif isinstance(one, float):
         yield from (*numbers, one + 1, one - 1, -one)
-        yield from (one * extent / (extent + by) for extent in sorted(extents) for by in (-1, 1))
+        for extent in sorted(extents):
+            yield from (one * extent / (extent - 1), one * extent / (extent + 1), one * extent, one / extent)
 
 
 def _turned(program: Program, step: _Step, i: int) -> Iterator[_Change]:

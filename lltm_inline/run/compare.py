@@ -278,7 +278,8 @@ def _by_lines(ratio: Tensor, wrong: Tensor) -> str:
         pairs = zip(ratio.unbind(axis), wrong.unbind(axis), strict=True)
         lines = [one[bad] for one, bad in pairs if bad.any()]
         alike = (len(one) > 1 and _close(one, one[0].expand_as(one), Tolerance(1e-4, 0)) for one in lines)
-        if len(lines) > 1 and all(alike):
+        others = any(not math.isclose(one[0].item(), 1, rel_tol=1e-3) for one in lines)
+        if len(lines) > 1 and others and all(alike):
             factors = ", ".join(f"{one[0].item():.4g}" for one in lines[:_SHOWN])
             return f"got is another number of times want in each {noun}: {factors}{', ...' * (len(lines) > _SHOWN)}"
     return ""

@@ -149,6 +149,38 @@ class _Standardized(torch.autograd.Function):
         return d.to(y.dtype) / s, None
 
 
+def unrolled(x: Tensor, w: Tensor) -> Tensor:
+    """Compute forty steps of a recurrence, which enlarges the rounding of each where there are many columns."""
+    for _ in range(40):
+        x = torch.tanh(x @ w)
+    return x
+
+
+def in_another_order(x: Tensor, w: Tensor, factor: float = 1.0) -> Tensor:
+    """Do the same, adding up from the other end."""
+    for _ in range(40):
+        x = torch.tanh(factor * x.flip(1) @ w.flip(0))
+    return x
+
+
+@pytest.mark.full
+def test_a_recurrence_that_leaves_no_digits(register: Any) -> None:
+    """What rounding does to the reference, too, is no mistake, and is said; one that few columns show is found all the same."""
+    shapes = {"x": "N M", "w": "M M", "y": "N M"}
+    register(Op("tiny_rnn", "(Tensor x, Tensor w) -> Tensor y", unrolled, shapes, dtypes=("float64",)))
+    report = li.check(Kernel("tiny_rnn/right", python=in_another_order), progress=False, trust=True)
+    left_out = [
+        one for one in report["parity"].skipped if "a rounding of the inputs changes the reference as much" in one
+    ]
+    assert report.ok and left_out, report
+
+    def wrong(x: Tensor, w: Tensor) -> Tensor:
+        return in_another_order(x, w, 1.001)
+
+    report = li.check(Kernel("tiny_rnn/wrong", python=wrong), progress=False, trust=True)
+    assert {"y", "d_x", "d_w"} <= {finding.quantity for finding in report["parity"].findings}, report
+
+
 @pytest.mark.filterwarnings("ignore:std")
 @pytest.mark.parametrize("size", [(20, 2), (43, 2)])
 def test_gradient_that_cancels_to_nothing(register: Any, size: tuple[int, int]) -> None:

@@ -291,6 +291,13 @@ VARIANTS: dict[str, tuple[Callable[..., Any], Callable[..., Any], str, str]] = {
         "sum(exp(x), 1) / 17",
     ),
     "unbiased": (lambda x: x.var(1, correction=0), lambda x: x.var(1), "var(x, 1, 1)", "var(x, 1, 0)"),
+    "an_extent_too_many": (
+        lambda x: x.exp().sum(1) / x.shape[0],
+        lambda x: x.exp().sum(1) / x.numel(),
+        "sum(exp(x), 1) / 51",
+        "sum(exp(x), 1) / 3",
+    ),
+    "a_mean": (lambda x: x.exp().sum(1), lambda x: x.exp().mean(1), "sum(exp(x), 1) / 17", "sum(exp(x), 1)"),
     "no_base": (lambda x: x.exp().log2(), lambda x: x, "log(exp(x))", "log2(exp(x))"),
     "cut_off": (
         lambda x: (x / 0.3).round(),

@@ -29,7 +29,7 @@ _WIDE = {
     **dict.fromkeys((torch.float32, torch.float16, torch.bfloat16), torch.float64),
     torch.complex64: torch.complex128,
 }
-#: The most that is excused where a gradient cancels in double precision: float32 arithmetic inside of it is further off.
+#: The most that is excused where what cancels or grows is off in double precision: float32 arithmetic inside of it is further off.
 _MOST_LEFT = 1e-9
 #: How often inputs are changed, and how far they are moved to tell equal ones apart.
 _SHAKES, _TIE = 8, 1e-9
@@ -175,7 +175,7 @@ class Expected:
         return {name: one for name, one in named if one is not None}
 
     def own_error(self, name: str, bound: bool = False) -> float:
-        """How far the reference itself is off: in the case's own dtype; and in a gradient that terms of both signs cancel to.
+        """How far the reference itself is off: in the case's own dtype; and in what terms of both signs cancel to, or a loop enlarges.
 
         Where they cancel to nothing, any two orders of the same sum differ by what is left of their rounding. Of numbers that are
         to show which kernel loses digits, the reference may lose as many. The upper `bound` of it takes far fewer runs.
@@ -184,10 +184,17 @@ class Expected:
         if not differentiable(wide):
             return 0.0
         loses_digits = self.case.values in LOSE_DIGITS or self.case.is_large
-        left, most = 0.0, math.inf if loses_digits else _MOST_LEFT
-        if loses_digits or name.startswith("d_"):
-            left = most if bound else min(max(furthest(other[name], wide) for other in self.shaken), most)
+        most = math.inf if loses_digits else _MOST_LEFT
+        left = most if bound else min(max(furthest(other[name], wide) for other in self.shaken), most)
         return max(furthest(self.narrow[name], wide), left)
+
+    def is_chaotic(self, name: str) -> bool:
+        """Tell whether a few roundings of the inputs leave few digits, as they do in a long recurrence."""
+        wide = self.wide[name]
+        if self.case.values or not self.widened or not differentiable(wide):
+            return False
+        most = max(1.0, furthest(wide, torch.zeros_like(wide)))  # what cancels to nothing is no such thing
+        return max(furthest(other[name], wide) for other in self.shaken) > _MOST_LEFT * most
 
     def to_be_told(self, name: str) -> Tensor:
         """What a quantity should be, in the words of the case's own dtype: infinity where that is what float32 has."""
