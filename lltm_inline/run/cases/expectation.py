@@ -191,7 +191,7 @@ class Expected:
     def is_chaotic(self, name: str) -> bool:
         """Tell whether a few roundings of the inputs leave few digits, as they do in a long recurrence."""
         wide = self.wide[name]
-        if self.case.values or not self.widened or not differentiable(wide):
+        if self.case.values in FINITE_IS_RIGHT or not self.widened or not differentiable(wide):
             return False
         most = max(1.0, furthest(wide, torch.zeros_like(wide)))  # what cancels to nothing is no such thing
         return max(furthest(other[name], wide) for other in self.shaken) > _MOST_LEFT * most
