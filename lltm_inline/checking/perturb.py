@@ -68,15 +68,15 @@ class _Trial:
         """Inputs and incoming gradients."""
         return [*self.known.inputs, *self.known.grads]
 
-    def _given(self, changes: Sequence[_Change]) -> tuple[list[Any], list[Tensor]]:
-        """Return inputs and incoming gradients, with changes."""
+    def _given(self, change: _Change | None) -> tuple[list[Any], list[Tensor]]:
+        """Return inputs and incoming gradients, with the change."""
         given, count = self.given, len(self.known.inputs)
-        for change in changes:
+        if change is not None:
             given[change.at] = change.value
         return given[:count], given[count:]
 
-    def _kernel(self, *changes: _Change) -> Tensor:
-        runner, (inputs, grads) = self.runner, self._given(changes)
+    def _kernel(self, change: _Change | None = None) -> Tensor:
+        runner, (inputs, grads) = self.runner, self._given(change)
         leaves = runner.leaves(self.case, inputs, lambda name, value, layout: value.clone())
         with runner.step("forward", Call(self.case, self.known, {}, leaves)):
             outputs = results_of(runner.op, runner.function(*leaves), leaves)
@@ -87,8 +87,8 @@ class _Trial:
                 named = {runner.gradients[at]: got for at, got in zip(runner.wanted(leaves), found, strict=True)}
         return _double(named[self.quantity])
 
-    def _reference(self, *changes: _Change) -> Tensor:
-        return self._of_reference(*self._given(changes))
+    def _reference(self, change: _Change | None = None) -> Tensor:
+        return self._of_reference(*self._given(change))
 
     def _of_reference(self, *given: Sequence[Any]) -> Tensor:
         inputs, grads = ([*map(widen, some)] for some in given)
@@ -96,9 +96,9 @@ class _Trial:
         named = dict(zip(quantities(self.runner.op), (*outputs, *gradients), strict=True))
         return _double(named[self.quantity])
 
-    def program(self, *changes: _Change) -> tuple[Program, int | None]:
+    def program(self, change: _Change | None = None) -> tuple[Program, int | None]:
         """Record the reference, and which of its values the quantity is."""
-        inputs, grads = ([*map(widen, some)] for some in self._given(changes))
+        inputs, grads = ([*map(widen, some)] for some in self._given(change))
         op = self.runner.op
         names = {
             argument.name: value
@@ -117,9 +117,7 @@ class _Trial:
     def answers(self, change: _Change) -> tuple[Tensor, Tensor]:
         """Return how much kernel and reference answer."""
         kernel, reference = self._kernel(change), self._reference(change)
-        eps = (
-            torch.finfo(self.case.dtype).eps if self.case.dtype.is_floating_point or self.case.dtype.is_complex else 0.0
-        )
+        eps = torch.finfo(self.case.dtype).eps if self.case.dtype.is_floating_point else 0.0
         known = (self.kernel, eps), (self.reference, _EPS if self.known.widened else eps)
         return _difference(kernel, *known[0]), _difference(reference, *known[1])
 

@@ -455,7 +455,7 @@ def _turned(program: Program, step: _Step, i: int) -> Iterator[_Change]:
         yield altered(lambda levels: f"flip({own(levels)}, {axes})", lambda given: given.flip(axes))
     for axis, extent in enumerate(value.shape):
         for by in (1, -1) if extent > 1 else ():
-            words = lambda levels, by=by, axis=axis: f"roll({own(levels)}, {by}, {axis})"  # noqa: E731
+            words = partial(program.expression, "roll", [one, by, axis])
             yield altered(words, partial(_rolled, by, axis))
     if value.dim() == 2 and value.shape[0] == value.shape[1]:
         yield altered(lambda levels: f"{own(levels)}.t()", lambda given: given.t())
@@ -508,8 +508,8 @@ def _more(program: Program, step: _Step) -> Iterator[_Change]:
     """Let an operand have another value of the program for a factor, which is one too many."""
     for i, one in enumerate(step.operands):
         for at in program.alike(step, one):
-            words = lambda levels, one=one, at=at: f"{program.words(one, levels)} * {program.words(_Ref(at), levels)}"  # noqa: E731
-            yield program.altered(step, i, words, partial(torch.mul, program.values[at]))
+            product = program.with_(step, [one, _Ref(at)], torch.mul, "mul")
+            yield program.altered(step, i, product.words, partial(torch.mul, program.values[at]))
 
 
 def _later(program: Program, step: _Step) -> Iterator[_Change]:

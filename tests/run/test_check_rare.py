@@ -181,6 +181,17 @@ def test_a_recurrence_that_leaves_no_digits(register: Any) -> None:
     assert {"y", "d_x", "d_w"} <= {finding.quantity for finding in report["parity"].findings}, report
 
 
+def test_a_condition_that_a_rounding_changes_is_no_recurrence(register: Any) -> None:
+    """Where all inputs are 1, the reference changes at each rounding, too; `>=` in place of `>` is wrong all the same."""
+
+    def steps(x: Tensor) -> Tensor:
+        return torch.where(x > 1, x + 3, x)
+
+    register(Op("rare_step", "(Tensor x) -> Tensor y", steps, dict.fromkeys("xy", "N M"), differentiable=False))
+    wrong = Kernel("rare_step/mine", python=lambda x: torch.where(x >= 1, x + 3, x))
+    assert not li.check(wrong, progress=False, trust=True).ok
+
+
 @pytest.mark.filterwarnings("ignore:std")
 @pytest.mark.parametrize("size", [(20, 2), (43, 2)])
 def test_gradient_that_cancels_to_nothing(register: Any, size: tuple[int, int]) -> None:

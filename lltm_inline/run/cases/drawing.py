@@ -155,8 +155,7 @@ def make_grads(op: Op, case: Case, outputs: Sequence[Tensor], dtypes: Sequence[t
     """Make the incoming gradients of a case; expanded ones hold one value each."""
     draw = generator(op.name, case.size, "grads")
     if case.grads == "expanded":
-        pairs = enumerate(zip(outputs, dtypes, strict=True))
-        parts = [(0.75 + number) * (1 + 0.5j if dtype.is_complex else 1) for number, (_, dtype) in pairs]
+        parts = [(0.75 + number) * (1 + 0.5j if d.is_complex else 1) for number, d in enumerate(dtypes)]
         return tuple(torch.full(one.shape, part, dtype=d) for one, part, d in zip(outputs, parts, dtypes, strict=True))
     grads = (torch.randn(output.shape, dtype=torch.float64, generator=draw) for output in outputs)
     laid = [case.layout_of_grad(result.name) for result in op.signature.results]
