@@ -430,11 +430,15 @@ def _losses(trial: _Trial) -> Iterator[str]:
 
 def by_values(runner: Runner, quantity: str, case: Case) -> list[str]:
     """Say of which numbers in an input a quantity of its shape is wrong, where some limit parts them from those of which it is right."""
-    wrong = runner.run(case).wrong[quantity].wrong
+    mismatch = runner.run(case).wrong[quantity]
+    got, want, wrong = mismatch.got, mismatch.want, mismatch.wrong
+    if got is None or want is None or wrong is None or wrong.all():
+        return []
+    off = (got.to(want.dtype) - want).abs()
+    if off[~wrong].nan_to_num(nan=0.0).max() > _CLEAR * off[wrong].nan_to_num(nan=torch.inf).min():
+        return []  # an error that grows with the numbers has no limit
     for argument, value in zip(runner.op.signature.inputs, expect(runner.op, case).inputs, strict=True):
-        if wrong is None or not (
-            isinstance(value, Tensor) and value.shape == wrong.shape and value.is_floating_point()
-        ):
+        if not (isinstance(value, Tensor) and value.shape == wrong.shape and value.is_floating_point()):
             continue
         for words, numbers in ((argument.name, value), (f"|{argument.name}|", value.abs())):
             bad, good = numbers[wrong], numbers[~wrong]

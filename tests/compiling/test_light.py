@@ -229,7 +229,8 @@ def test_each_way_computes_the_same(name: str, compiled: list[str]) -> None:
     op = li.registry.ops[li.registry[name].op]
     inputs = op.make_inputs(torch.randn, prime_size(op))
     first, *others = results(li.registry[name], list(inputs), tuple(WAYS))
-    assert compiled in (list(WAYS), ["whole"] * len(WAYS)), "a class of its own is bound with all of torch's headers"
+    whole = ["whole"] * len(WAYS)
+    assert compiled in (list(WAYS), whole, ["light", *whole]), "where light ones do not do, that is remembered"
     for other in others:
         torch.testing.assert_close(other, first, rtol=0, atol=0, equal_nan=True)
 

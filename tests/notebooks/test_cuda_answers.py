@@ -267,7 +267,7 @@ def _judge_scale(exercise: str, lesson: str) -> None:
 @pytest.mark.full
 def test_10_1() -> None:
     """Strides of any type and in any order; each that is left out, swapped or of another tensor is found on strided tensors."""
-    names = taught("10.1", "DENSE", "BACKWARD", "TEXT")
+    names = taught("10.1", "KERNEL", "DENSE", "LAUNCH", "BACKWARD", "TEXT")
     text = names["TEXT"].replace(names["DENSE"], "").replace("x_row", "x").replace("w_row", "w")
     _judge_scale("10.1", text.replace(names["BACKWARD"], ""))
 
@@ -275,7 +275,7 @@ def test_10_1() -> None:
 @pytest.mark.full
 def test_10_2() -> None:
     """Accessors of either width, taken apart or not; wrong indices are told with the axis."""
-    names = taught("10.1", "DENSE", "BACKWARD", "TEXT")
+    names = taught("10.1", "KERNEL", "DENSE", "LAUNCH", "BACKWARD", "TEXT")
     _judge_scale("10.2", names["TEXT"].replace(names["DENSE"], "").replace(names["BACKWARD"], ""))
 
 
