@@ -76,6 +76,7 @@ native                 run/test_guard run/worker/test_recorder run/test_load tes
 native/follow.cpp      run/test_follow
 native/follow_memory.h run/test_follow
 native/follow_index.h  run/test_follow
+native/follow_trace.h  run/test_traced
 native/guard.cpp       run/test_guard run/test_safety
 native/guard_blocks.h  run/test_guard run/test_safety
 native/bridge.cpp      run/test_load run/test_operator* run/test_gradients*

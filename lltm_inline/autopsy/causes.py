@@ -309,6 +309,11 @@ _SIGNALS = (
         "it happened between two calls, in code that was right before: an earlier call wrote where it must not, and "
         "destroyed what others keep in memory; see the section `safety` of li.check",
     ),
+    Rule(
+        lambda f: f.died.state.step == "reference" and not f.reach,
+        "it was the reference that computed then, not the kernel: call it alone with these inputs; if it does not end the process "
+        "by itself, an earlier call of the kernel wrote where it must not: see the section `safety` of li.check",
+    ),
     Rule(lambda f: f.uncaught, _UNCAUGHT),
     Rule(dies_of("SIGABRT"), _ABORTS),
     Rule(dies_of("SIGSEGV"), _SEGFAULTS),

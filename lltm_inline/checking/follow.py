@@ -13,12 +13,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..autopsy.symbolize import Place, lines_of, symbolize
 from ..base.progress import emit
 from ..compiling.compiler import Build
+from ..compiling.job import Job
+from ..cpp.bodies import macro_call_at
 from ..cuda_cpu import Index, indices, looks_at_limits
-from ..native.layout import RaceRecord, ReachedRecord, RegionRecord
+from ..native.layout import RaceRecord, ReachedRecord, RegionRecord, SiteRecord, TracedRecord
 from ..run.built import Built
 from ..run.cases.case import THREADS, Case, Size, dtypes_of, elements, prime_size
 from ..run.cases.tried import size_cases
@@ -36,6 +39,13 @@ _MOST, _MOST_INDICES = 64, 4096
 _SLOWER, _SECONDS = 100, 8.0
 _DONE = ("read", "written", "changed by an atomic")
 _ATOMIC = 2
+#: What is said of one access by itself.
+TOUCHES = ("load", "store", "atomic")
+#: How `struct` has the numbers of a tensor; `w` is bfloat16.
+_LETTERS = {
+    "float64": "d", "float32": "f", "float16": "e", "bfloat16": "w", "complex64": "f", "complex128": "d", "bool": "?",
+    "int64": "q", "int32": "i", "int16": "h", "int8": "b", "uint8": "B",
+}  # fmt: skip
 #: `enum Where`, but for what lies elsewhere: in a tensor, or in the memory of others.
 _VARIABLE, _STATIC, _ALLOCATED = 1, 2, 3
 _BITS = 31, 32
@@ -47,6 +57,12 @@ _FUNCTIONS = {
         ctypes.POINTER(ReachedRecord),
         ctypes.c_uint64,
         ctypes.POINTER(ctypes.c_uint64),
+    ),
+    "follow_trace": (None, ctypes.c_uint64, ctypes.c_int64),
+    "follow_traced": (
+        ctypes.c_uint64,
+        ctypes.POINTER(ctypes.POINTER(TracedRecord)),
+        ctypes.POINTER(ctypes.POINTER(SiteRecord)),
     ),
 }
 
@@ -115,15 +131,15 @@ class Fault:
             return "make all accesses to it atomic, or none"
         return "let each thread write places of its own and put them together afterwards, or make it atomic"
 
-    def placed(self, lines: Mapping[int, Place], said: Sequence[Index] = ()) -> Fault:
-        """Return it with its lines, of those that are known; an index that was told is named, and has its line in a macro, too."""
+    def placed(self, subscripts: _Subscripts, lines: Mapping[int, Place]) -> Fault:
+        """Return it with its lines, of those that are known; what misses by a subscript is named by that."""
         if not self.record.what:
-            return replace(self, places=tuple(lines.get(offset) for offset in self.offsets))
-        if 0 < self.record.subscript <= len(said):
-            own = said[self.record.subscript - 1]
-            name = f"{own.name}[{self.record.index}] ({self.name.removesuffix(',')})"
-            return replace(self, name=name, places=(Place(own.file, own.line),))
-        return replace(self, places=(next((lines[offset] for offset in self.offsets if offset in lines), None),))
+            both = zip(self.offsets, self.record.said, strict=True)
+            return replace(self, places=tuple(subscripts.line(lines, [offset], said) for offset, said in both))
+        said, name = self.record.said[0], self.name
+        if own := subscripts.get(said):
+            name = f"{own.name}[{self.record.index}] ({name.removesuffix(',')})"
+        return replace(self, name=name, places=(subscripts.line(lines, self.offsets, said),))
 
     @property
     def offsets(self) -> list[int]:
@@ -132,16 +148,47 @@ class Fault:
         return [offset - 1 for offset in found if offset]
 
 
+class _Subscripts:
+    """The subscripts that a text tells, by their numbers from 1.
+
+    Args:
+        job: of the kernel.
+    """
+
+    def __init__(self, job: Job | None) -> None:
+        self.all, self._sources = (indices(job.text), job.sources) if job else ([], {})
+
+    def get(self, number: int) -> Index | None:
+        """Return one; None for 0."""
+        return self.all[number - 1] if 0 < number <= len(self.all) else None
+
+    def line(self, lines: Mapping[int, Place], offsets: Sequence[int], number: int) -> Place | None:
+        """Return the line of an access: the compiler's, but in a macro, all of which has one line for it, that of its subscript.
+
+        Args:
+            lines: by places of code.
+            offsets: of those that lead to it, the innermost first.
+            number: of its subscript; 0 where there is none.
+        """
+        place, own = next((lines[offset] for offset in offsets if offset in lines), None), self.get(number)
+        if own is None or (place is not None and own.file != place.file):
+            return place
+        text = self._sources.get(own.file, "")
+        call = macro_call_at(text, place.line) if place else (0, len(text))
+        is_inside = call and (place is None or place.line < own.line <= place.line + text.count("\n", *call))
+        return Place(own.file, own.line) if is_inside else place
+
+
 class Follower:
     """A library in which each load and store is followed; it is loaded.
 
     Args:
         built: of `follower_job`.
-        said: the indices that the text tells.
+        job: of the kernel.
     """
 
-    def __init__(self, built: Build, said: Sequence[Index] = ()) -> None:
-        self._said = said
+    def __init__(self, built: Build, job: Job | None = None) -> None:
+        self._said = _Subscripts(job)
         self._path, self._library = built.path, declared(ctypes.CDLL(str(built.path)), _FUNCTIONS)
         self._spans: dict[int, list[_Span | None]] = {}
 
@@ -166,7 +213,7 @@ class Follower:
             faults = [fault for record in records[:count] if (fault := _named(record, guard))]
             lines = lines_of({offset for fault in faults for offset in fault.offsets}, self._path)
             things = {(fault.record.what, fault.thing): fault for fault in reversed(faults)}
-            found += [fault.placed(lines, self._said) for fault in reversed(things.values())]
+            found += [fault.placed(self._said, lines) for fault in reversed(things.values())]
 
     def _note_reach(self, guard: Guard) -> None:
         """Note which indices have reached the last row of the largest tensor, and how many elements that has."""
@@ -174,6 +221,50 @@ class Follower:
         for number in range(self._library.follow_reached(records, _MOST_INDICES, ctypes.byref(largest))):
             if (record := records[number]).base:
                 self._spans.setdefault(number, []).append(_span(record, guard.region(record.base), largest.value))
+
+    def trace(self, most: int, thread: int = -1) -> None:
+        """Note each load and store of tensors and of what the text allocates from now on, so many of each place; none with 0."""
+        self._library.follow_trace(most, thread)
+
+    def traced(self, guard: Guard, file: str) -> dict[str, Any]:
+        """Return what was noted since tracing began, in the form in which `cuda_cpu_counts` tells of a launch: one of `_THREADS` threads.
+
+        Args:
+            guard: in a context of which this is, knows the tensors.
+            file: the lines of which are told.
+        """
+        found, where = ctypes.POINTER(TracedRecord)(), ctypes.POINTER(SiteRecord)()
+        records = found[: self._library.follow_traced(ctypes.byref(found), ctypes.byref(where))]
+        places = where[: 1 + max((one.site for one in records), default=-1)]
+        callers = [[one - 1 for one in place.callers if one] for place in places]
+        known = lines_of({one for some in callers for one in some}, self._path)
+        lines = {one: place for one, place in known.items() if place.file == file}
+        numbers: dict[tuple[Any, ...], int] = {}
+        sites, traced, told = list[dict[str, Any]](), [], set[int]()
+        for one in records:
+            at = self._said.line(lines, callers[one.site], one.subscript)
+            if lines and at is None:
+                continue  # what a call returns is put together in the binding
+            array, index, shape, letter = self._touched(one, guard)
+            key = one.site, array, at
+            if key not in numbers:
+                numbers[key], line = len(sites), at and at.line
+                seen = places[one.site].seen * (one.site not in told)
+                sites.append({"line": line, "seen": seen, "what": TOUCHES[one.kind], "array": array})
+                told.add(one.site)
+            value = bytes(one.value)[: one.bytes].hex()
+            traced.append((numbers[key], (0, 0, 0), (one.thread, 0, 0), index, shape, letter, value))
+        return {"grid": (1, 1, 1), "block": (_THREADS, 1, 1), "sites": sites, "traced": traced}
+
+    def _touched(self, record: TracedRecord, guard: Guard) -> tuple[str, tuple[int, ...], tuple[int, ...], str]:
+        """Name what is touched: array, index, shape, and the type as `struct` has it, as far as they are known."""
+        region = guard.region(record.address)
+        if region is not None and not record.base:
+            letter = _LETTERS.get(region.dtype.decode(errors="replace"), "")
+            return _name_of(region), _index_in(region, record.address), tuple(region.shape[: region.ndim]), letter
+        if own := self._said.get(record.subscript):
+            return own.name, (record.index,), (), record.letter.strip(b"\0").decode()
+        return "memory of the text", (record.address - record.base,), (), ""
 
     def narrow(self) -> list[str]:
         """Say which indices are computed in 32 bits, and from which size on they are wrong.
@@ -184,8 +275,8 @@ class Follower:
         told: dict[tuple[str, str], list[str]] = {}  # of one line the names of all tensors
         for number, spans in self._spans.items():
             found = [span for span in spans if span and span.count]
-            if number < len(self._said) and None not in spans and len({span.count for span in found}) > 1:
-                words = found[0].text(self._said[number], exact=all(span.exact for span in found))
+            if number < len(self._said.all) and None not in spans and len({span.count for span in found}) > 1:
+                words = found[0].text(self._said.all[number], exact=all(span.exact for span in found))
                 told.setdefault(words, []).append(found[0].name)
         return [f"{start} {' and '.join(dict.fromkeys(names))}, {end}" for (start, end), names in told.items()]
 
@@ -234,17 +325,14 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
     Returns:
         A finding for each variable or tensor about which there is a fault, in the first case that has any; notes of indices.
     """
-    second_one = built.follower
-    if second_one is None or second_one.library is None:
+    if built.follower is None or built.follower.library is None:
         return Part(0, [], [_UNFOLLOWED])
     guard, why = obtain(runner)
     if guard is None:
         return Part(0, [], [f"races, which are found between {why}"])
-    second = runner.of(runner.op)
-    second.function, second.threads = load_built(second_one), _THREADS
+    second, follower = second_of(runner, built)
     emit("follow")
-    said = indices(built.job.text) if built.job else []
-    follower, findings, count = Follower(second_one.library, said), list[Finding](), 0
+    findings, count = list[Finding](), 0
     for case in _cases(runner, sizes):
         if findings:  # of more elements the same would be told
             break
@@ -267,6 +355,14 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
     if findings or built.job is None or looks_at_limits(built.job.sources.values()):
         return Part(count, findings, [])
     return Part(count, findings, [], tuple(follower.narrow()))
+
+
+def second_of(runner: Runner, built: Built) -> tuple[Runner, Follower]:
+    """Load the library of a kernel in which each load and store is followed."""
+    assert built.follower is not None and built.follower.library is not None
+    second = runner.of(runner.op)
+    second.function, second.threads = load_built(built.follower), _THREADS
+    return second, Follower(built.follower.library, built.job)
 
 
 def _unlike(followed: Trial, plain: Trial, guard: Guard) -> list[str]:
@@ -333,11 +429,17 @@ def _named(record: RaceRecord, guard: Guard) -> Fault | None:
     if region is None or not (record.what == _OUTSIDE or region.base <= address < region.base + region.nbytes):
         return None
     name = _name_of(region)
-    number, index = (address - region.base) // region.itemsize, list[int]()
     if record.what == _OUTSIDE:
-        count = region.nbytes // region.itemsize
+        number, count = (address - region.base) // region.itemsize, region.nbytes // region.itemsize
         return Fault(record, name, f"element {number} of {name}, which has {count},")
+    index = [*_index_in(region, address)]
+    return Fault(record, name, f"element {index} of {name}" if " " in name else f"{name}{index}")
+
+
+def _index_in(region: RegionRecord, address: int) -> tuple[int, ...]:
+    """Return the index of the element at an address of a tensor, one for each axis."""
+    number, index = (address - region.base) // region.itemsize, list[int]()
     for extent in reversed(region.shape[: region.ndim]):
         index.insert(0, number % extent)
         number //= extent
-    return Fault(record, name, f"element {index} of {name}" if " " in name else f"{name}{index}")
+    return tuple(index)

@@ -260,6 +260,8 @@ class Trial:
         runner, case, expected: what is called, and what it should give.
         results: outputs and gradients by name.
         damages: what was written beside tensors, each with the step in which it was.
+        before: called with each step, before it begins.
+        errors: what was raised.
     """
 
     runner: Runner
@@ -267,6 +269,8 @@ class Trial:
     expected: Expected
     results: dict[str, Tensor] = field(default_factory=dict)
     damages: list[tuple[str, Damage]] = field(default_factory=list)
+    before: Callable[[str], None] = lambda step: None
+    errors: list[Exception] = field(default_factory=list)
 
     def run(self, guard: Guard) -> bool:
         """Call the kernel, and tell whether forward came back; a context of the guard is entered.
@@ -310,9 +314,11 @@ class Trial:
         itemsize = self.case.dtype.itemsize * (2 if any(tensor.is_complex() for tensor in made.values()) else 1)
         guard.expect(step, {name: tensor.numel() * itemsize for name, tensor in made.items()})
         found: Sequence[Any] = ()
+        self.before(step)
         try:
             found = function()
         except Exception as error:  # `parity` says what it raises; what it wrote until then is told here
+            self.errors.append(error)
             self.runner.note_error(self.case, error)
         for name, tensor in zip(names, found, strict=False):
             if isinstance(tensor, Tensor):

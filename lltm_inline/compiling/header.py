@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,10 @@ from .toolchain import Toolchain
 #: g++ writes up to half a gigabyte; with less room than this the header is left out.
 MIN_FREE_BYTES = 2 * 2**30
 
-#: So much may all headers take together. When one more is made, those go that were used longest ago, but none of the last quarter
-#: of an hour: whoever works with several must not make them again and again. A torch that is gone uses none.
-MAX_BYTES, SPARED_SECONDS, KEPT_SECONDS = 7e8, 900.0, 14 * 86400.0
+#: So much may all headers take together. When one more is made, and once in each process that uses one, those go that were used
+#: longest ago, but none of the last minutes: whoever works with several must not make them again and again. A torch that is gone
+#: uses none.
+MAX_BYTES, SPARED_SECONDS, KEPT_SECONDS = 7e8, 300.0, 14 * 86400.0
 
 #: So long may the making of one take. On a machine that has something better to do all the time, it gets nowhere.
 MAX_SECONDS = 600
@@ -99,10 +101,22 @@ def header_flags(toolchain: Toolchain, prelude: str, *, begin: bool = True) -> t
     directory = directory_of(toolchain, prelude)
     if (directory / _NAMES[toolchain.kind]).exists():
         cache.touch(directory)
+        _prune()
         return tuple(map(shlex.quote, _using(toolchain.kind, directory)))
     if begin and not directory.exists() and _pays(directory.name):
         start(toolchain, prelude)
     return ()
+
+
+@lru_cache(maxsize=1)
+def _prune() -> None:
+    """Remove what nobody has used, in a cache that may be read-only."""
+    with suppress(CacheError, OSError):
+        cache.prune(**_kept(), rooms=("headers",))
+
+
+def _kept() -> dict[str, float]:
+    return {"max_bytes": MAX_BYTES, "spared_s": SPARED_SECONDS, "max_age_s": KEPT_SECONDS}
 
 
 def is_made(toolchain: Toolchain, prelude: str) -> bool:
@@ -168,7 +182,7 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
         "key": key,
         "behind": behind,
         "seconds": MAX_SECONDS,
-        "kept": {"max_bytes": MAX_BYTES, "spared_s": SPARED_SECONDS, "max_age_s": KEPT_SECONDS},
+        "kept": _kept(),
     }
     return _started(job)
 

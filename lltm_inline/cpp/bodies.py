@@ -137,7 +137,7 @@ class Subscript:
 
 @lru_cache(maxsize=16)
 def find_subscripts(text: str) -> tuple[Subscript, ...]:
-    """List the subscripts in the functions of a text, but for those that are numbers.
+    """List the subscripts in the functions of a text.
 
     >>> [(one.name, one.source) for one in find_subscripts("void f(int* x, int n) { const long i = n * 2; x[i] = x[(long)n]; }")]
     [('x', 'n * 2'), ('x', 'n')]
@@ -156,7 +156,7 @@ def find_subscripts(text: str) -> tuple[Subscript, ...]:
             base, last = node.children[0], node.children[-1]
             is_sum = node.type == "binary_expression"
             inner = last if is_sum else last.named_children[0] if last.named_child_count == 1 else None
-            name = "" if inner is None or inner.type == "number_literal" else _name_of(base, code)
+            name = _name_of(base, code)
             is_pointer = base.type == "identifier" and name in pointers
             if inner is None or not name or (is_sum and (node.children[1].type != "+" or not is_pointer)):
                 continue

@@ -1,8 +1,8 @@
-"""What threads of CUDA kernels load and store, with values, on the CPU: where a program would print, and a GPU shows nothing.
+"""What the threads of a kernel load and store, with values, on the CPU: where a program would print, and a GPU shows nothing.
 
-1. The text is compiled as for `counts`, which tells of each access before it is made. It is not compared with the reference: a
-   wrong kernel is what somebody wants to look at.
-2. It runs once. `cuda_cpu/counts.h` notes the accesses of the threads that were asked for, some thousands at each place of the code.
+1. The text is compiled so that it tells of each access before it is made: CUDA as for `counts`, C++ as for the races of a check. It is
+   not compared with the reference: a wrong kernel is what somebody wants to look at.
+2. It runs once. `cuda_cpu/counts.h` or `native/follow_trace.h` notes the accesses, some thousands at each place of the code.
 3. Here places become lines, and bytes numbers.
 """
 
@@ -21,11 +21,14 @@ import torch
 
 from ..base.arguments import integer, one_of, plural, refusal
 from ..base.progress import say, showing
+from ..checking.follow import second_of
+from ..checking.guard import Guard, Trial
 from ..checking.postmortem import carried_out
+from ..checking.runner import CaseResult, laboratory, runner_of
 from ..errors import CheckError, InputError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, Op, registry, resolve
-from ..run.cases.case import prime_size, size_text
+from ..run.cases.case import THREADS, Case, prime_size, size_text
 from ..run.executor import Task, prepare
 from ..run.function import Function, as_tuple
 from ..run.library import load_all
@@ -34,12 +37,14 @@ from ..source.template import require_text
 from ..tables.timings import DIRECTIONS
 from ..tables.trace import Trace, TraceRow
 from ..workers import steps
-from .counts import DEVICE, Counter, counting
+from .counts import DEVICE, Counter, can_count, counting
 from .inputs import Ring
 from .machine import subject
 
 #: So many accesses are rows; of what is beyond them only the number is told.
 MOST_ROWS = 20_000
+#: So many faults are told beside what was traced.
+_MOST_FAULTS = 3
 
 #: All threads, or all blocks.
 _ALL = (-1, -1, -1)
@@ -57,18 +62,20 @@ def trace(
     dtype: torch.dtype = torch.float32,
     **options: Unpack[CountOptions],
 ) -> Trace:
-    """Show what threads of a CUDA kernel load and store, with values, in the order in which it happens: no GPU is needed.
+    """Show what the threads of a kernel load and store, with values, in the order in which it happens: no GPU is needed.
 
-    Loads, stores and atomics of global and of shared memory are shown, for each line of the source and each time that a thread
-    runs it. Local variables, local arrays and constant memory are not, nor what ATen's own functions do. A kernel may be wrong;
-    a launch that is out of bounds or has a race ends with an error. Between two barriers, threads run one after another here: a
-    GPU may run them in any other order. The first 20,000 accesses are rows.
+    Of a kernel with CUDA source, loads, stores and atomics of global and of shared memory are shown, for each line of the source and
+    each time that a thread runs it; of one in C++, those of tensors and of memory that the text allocates, where the text itself
+    makes them. Local variables, local arrays and constant memory are not, nor what ATen's own functions do. A kernel may be wrong; a
+    CUDA launch that is out of bounds or has a race ends with an error, C++ that does so with a warning. Between two barriers, threads
+    run one after another here: a GPU may run them in any other order, and so may a CPU the three threads of a parallel loop. The
+    first 20,000 accesses are rows.
 
     Args:
-        kernel: a kernel with CUDA source, or its label.
+        kernel: a kernel with CUDA or C++ source, or its label.
         line: of the source, from 1; None for all.
-        thread: its number in the block (x counts first), or (x, y, z), from 0; None for all.
-        block: its number in the grid, or (x, y, z), likewise.
+        thread: its number in the block (x counts first), or (x, y, z), from 0; None for all. In C++ that of a parallel loop, 0 to 2.
+        block: its number in the grid, or (x, y, z), likewise. C++ has one.
         sizes: one size, a tuple in the order of the op's letters or a dict by letter; default: that of the gradient check.
         direction: `forward` or `backward`.
         dtype: of the floating-point inputs.
@@ -79,9 +86,9 @@ def trace(
 
     Raises:
         InputError: a line that the source does not have, or on which these threads load and store nothing; a thread or block
-            that no launch has; or as for `memory`.
+            that no launch has; C++ that leaves all memory to ATen, or with trust=True; or as for `memory`.
         CheckError: the kernel fails: a launch is out of bounds, or has a race.
-        DefinitionError: the kernel has no CUDA source.
+        DefinitionError: the kernel is a Python function.
         CrashError, TimeoutError, ToolchainError, BuildError, UnknownKernelError: as for `counts`.
 
     Example:
@@ -96,16 +103,21 @@ def trace(
     require_timing(dtype=dtype, check=True)
     one_of("direction", direction, DIRECTIONS[:2])
     wanted = [_place(name, value) for name, value in (("block", block), ("thread", thread))]
-    require_text(chosen, DEVICE, cure=False)  # there is no other device that counts
+    require_text(chosen, DEVICE if can_count(chosen) else "cpu")
     if line is not None:
-        integer("line", line, least=1, most=len(chosen.cuda.rstrip("\n").split("\n")))
+        text = chosen.cuda if can_count(chosen) else chosen.cpp
+        integer("line", line, least=1, most=len(text.rstrip("\n").split("\n")))
     size = _size_of(registry.op_of(chosen), sizes)
-    setting = counting(setting, "trace")
+    if can_count(chosen):
+        kind, setting = Tracing, counting(setting, "trace")
+    elif setting.here:
+        raise refusal("trust", True, "False: what a text in C++ touches is noted in the worker")
+    else:
+        kind = TracingCpp
     with showing(f"trace of {chosen.label}", setting.progress, 2) as show:
         with noting([chosen]):
-            built = prepare([chosen], replace(setting, progress=show))
-        task = Tracing(built, size, dtype, direction, line, *wanted)
-        rows, said = carried_out(task, setting, show)
+            built = prepare([chosen], replace(setting, progress=show), followed=kind is TracingCpp)
+        rows, said = carried_out(kind(built, size, dtype, direction, line, *wanted), setting, show)
     if said:
         warnings.warn(said, RuntimeWarning, stacklevel=2)
     return Trace(rows, chosen.label)
@@ -150,8 +162,18 @@ class Tracing(Task):
 
     def run(self) -> tuple[tuple[TraceRow, ...], str]:
         """Load the kernel, run it, and return the rows, and what is wrong with a result that it does not return."""
-        [built], [function] = self.built, load_all(self.built)
-        counter, op = Counter(built), function.op
+        [function] = load_all(self.built)
+        launches, said = self.launches(function)
+        say(f"traced {function.kernel.label} at {size_text(function.op, self.size)}", 1)
+        self._require(launches)
+        columns = {**subject(function, self.size, self.dtype), "direction": self.direction}
+        rows = list(islice(self._rows(launches), MOST_ROWS))
+        left = sum(site["seen"] for launch in launches for site in filter(self._is_wanted, launch["sites"])) - len(rows)
+        return tuple(TraceRow(**columns, order=order, left=left, **row) for order, row in enumerate(rows, 1)), said
+
+    def launches(self, function: Function) -> tuple[list[dict[str, Any]], str]:
+        """Run the kernel once; return what its launches have done, and what is wrong with a result that it does not return."""
+        counter = Counter(self.built[0])
         counter.take()
         try:
             said = self._call(function, counter)
@@ -159,12 +181,7 @@ class Tracing(Task):
             counter.trace(0, _ALL, _ALL)
         launches = counter.take()
         counter.add_lines(launches)
-        say(f"traced {function.kernel.label} at {size_text(op, self.size)}", 1)
-        self._require(launches)
-        columns = {**subject(function, self.size, self.dtype), "direction": self.direction}
-        rows = list(islice(self._rows(launches), MOST_ROWS))
-        left = sum(site["seen"] for launch in launches for site in filter(self._is_wanted, launch["sites"])) - len(rows)
-        return tuple(TraceRow(**columns, order=order, left=left, **row) for order, row in enumerate(rows, 1)), said
+        return launches, said
 
     def _call(self, function: Function, counter: Counter) -> str:
         """Call the kernel once, and trace what is asked for; return what its check says of elements that nobody wrote."""
@@ -209,7 +226,7 @@ class Tracing(Task):
                 last = launches[-1]
                 there = f"{plural(math.prod(last['grid']), 'block')} of {plural(math.prod(last['block']), 'thread')}"
                 raise InputError(
-                    f"{last['kernel']} launched {there}: there is no {name} {wanted[0] if wanted[1] < 0 else wanted}"
+                    f"{last['kernel']} ran as {there}: there is no {name} {wanted[0] if wanted[1] < 0 else wanted}"
                 )
         lines = {site["line"] or 0 for launch in launches for site in launch["sites"] if site["seen"]}
         if self.line not in (None, *lines):
@@ -227,6 +244,38 @@ class Tracing(Task):
                         "line": site["line"] or 0, "what": site["what"], "array": site["array"], "index": index, "shape": shape,
                         "value": value_text(letter, bytes.fromhex(value)),
                     }  # fmt: skip
+
+
+class TracingCpp(Tracing):
+    """The same of a text in C++, which has one block, and as many threads as the follower gives it."""
+
+    def launches(self, function: Function) -> tuple[list[dict[str, Any]], str]:
+        """Run the kernel once in the library in which each access is followed; see `Tracing.launches`."""
+        [built] = self.built
+        label, where = built.kernel.label, size_text(built.op, self.size)
+        if built.follower is None or built.follower.library is None:
+            why = "does not compile where each access is followed" if built.follower else "leaves all memory to ATen"
+            raise InputError(f"{label} {why}: there is nothing to trace")
+        with laboratory():
+            runner = runner_of(built)
+            assert function.interface is not None  # it has a text
+            if self.direction == "backward" and not function.interface.has_backward:
+                raise InputError(f"{label} has no backward of its own: direction='forward'")
+            (second, follower), guard = second_of(runner, built), Guard(runner.guard, progress=False)
+            case, result = Case(THREADS, self.size, self.dtype), CaseResult()
+            expected = second.expected(case, result)
+            if expected is None:
+                raise CheckError(f"'{label}' was not traced: {result.skipped}")
+            trial = Trial(second, case, expected)
+            trial.before = lambda step: follower.trace(MOST_ROWS * (step == self.direction), self.thread[0])
+            with guard.at_end(self.dtype), follower.following(guard) as faults:
+                trial.run(guard)
+                follower.trace(0)
+                launch = follower.traced(guard, built.kernel.name)
+        for error in trial.errors:
+            text = f"'{label}' failed at {where}: {type(error).__name__}: {error}"
+            raise CheckError(f"{text}\nIt was not traced.") from error
+        return [{"kernel": self.direction, **launch}], "; ".join(fault.text for fault in faults[:_MOST_FAULTS])
 
 
 def _has(extents: Sequence[int], wanted: Sequence[int]) -> bool:

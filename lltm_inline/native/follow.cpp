@@ -29,6 +29,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "follow_trace.h"
+
 #define PUBLIC extern "C" __attribute__((visibility("default")))
 #define OURS extern "C" __attribute__((visibility("hidden")))
 
@@ -45,19 +47,20 @@ enum Where : uint32_t { kElsewhere, kVariable, kStatic, kAllocated };
 // `layout.py` has the same structure.
 struct Race {
   uint64_t address;
-  uint64_t offset[2];  // in this library, of the later access and of the earlier one, if it takes two
+  uint64_t
+      offset[2];  // in this library, of the later access and of the earlier one, if it takes two; or a subscript, see `kSaid`
   uint32_t kind[2], thread[2];
+  uint32_t said[2];       // the numbers of their subscripts, from 1; 0 where there is none
   uint64_t base, nbytes;  // of what the text has allocated
   uint32_t where, what;
-  int64_t index;        // of the subscript that is of just this element,
-  uint64_t subscript;   // and its number from 1; 0 where there is none
+  int64_t index;        // of what misses, that of its subscript
   uint64_t callers[8];  // of what misses, offsets as above, the innermost first; 0 where there are no more
 };
 
 // What each thread has last done to four bytes: at which moment, from where, and to which of them.
 struct Cell {
   uint32_t moment[2][kThreads];  // of loads, of stores; atomics count as stores, with a mark
-  uint32_t offset[2][kThreads];
+  uint32_t offset[2][kThreads], said[2][kThreads];
   uint8_t bytes[2][kThreads];
   bool atomic[2][kThreads], changed[kThreads];
 };
@@ -111,6 +114,7 @@ struct Self {
     const char* at;
     int64_t index;
     uint32_t number;
+    char letter;
   } told[16] = {};  // the subscripts that it has come by last, the next one in turn
   unsigned next = 0;
 };
@@ -200,27 +204,45 @@ void settle() {
   if (last.conflicts) tell(last.race);
 }
 
-void look(const char* address, size_t size, Kind kind, const void* from) {
-  const auto first = reinterpret_cast<uintptr_t>(address);
-  const Piece* const piece = piece_at(first, from);
-  if (piece && !piece->own) largest_tensor = std::max(largest_tensor, size_t(piece->end - piece->begin));
-  const What what = piece ? fault_of(*piece, first, size, kind != kWrite) : kRace;
-  if (what == kRace) return;
-  Race found{};
-  found.address = what == kOutside && first >= piece->begin ? std::max(first, piece->end) : first;
-  found.offset[0] = uint32_t(static_cast<const char*>(from) - image_low);
-  found.kind[0] = kind, found.thread[0] = uint32_t(std::max(self.number, 0)), found.what = what;
-  for (unsigned back = 1; back <= 16 && !found.subscript; ++back) {
-    const auto& one = self.told[(self.next - back) % 16];
-    if (one.at == address) found.subscript = one.number, found.index = one.index;
+// The subscript that this thread has just come by and that is of this element; one without a number where there is none.
+auto subscript_of(const char* address) {
+  auto found = self.told[0];
+  for (unsigned back = 1; back <= 16; ++back) {
+    found = self.told[(self.next - back) % 16];
+    if (found.at == address && found.number) return found;
   }
+  return found = {};
+}
+
+void note_callers(const void* from, uint64_t (&callers)[8]) {
   void* frames[32];
   void** const last = frames + backtrace(frames, 32);
   unsigned count = 0;
   for (void** each = std::find(frames, last, from); each < last && count < 8; ++each) {
     const char* const at = static_cast<const char*>(*each);
-    if (at >= image_low && at < image_high) found.callers[count++] = uint64_t(at - image_low);
+    if (at >= image_low && at < image_high) callers[count++] = uint64_t(at - image_low);
   }
+}
+
+void look(const char* address, size_t size, Kind kind, const void* from) {
+  const auto first = reinterpret_cast<uintptr_t>(address);
+  const Piece* const piece = piece_at(first, from);
+  if (piece && !piece->own) largest_tensor = std::max(largest_tensor, size_t(piece->end - piece->begin));
+  const What what = piece ? fault_of(*piece, first, size, kind != kWrite) : kRace;
+  if (const int me = std::max(self.number, 0); piece && traces(me) && what != kOutside && what != kFreed) {
+    const auto said = subscript_of(address);
+    const uint64_t base = piece->own ? piece->begin : 0;
+    const Traced one{first, said.number, said.index, 0, kind, uint32_t(me), uint32_t(size), base, {}, said.letter};
+    trace(one, kind == kWrite, from, [&](Site& site) { note_callers(from, site.callers); });
+  }
+  if (what == kRace) return;
+  Race found{};
+  found.address = what == kOutside && first >= piece->begin ? std::max(first, piece->end) : first;
+  found.offset[0] = uint32_t(static_cast<const char*>(from) - image_low);
+  found.kind[0] = kind, found.thread[0] = uint32_t(std::max(self.number, 0)), found.what = what;
+  const auto said = subscript_of(address);
+  found.said[0] = said.number, found.index = said.index;
+  note_callers(from, found.callers);
   tell(found);
 }
 
@@ -243,10 +265,12 @@ void access(const void* what, size_t size, Kind kind, const void* from) {
   char* const address = static_cast<char*>(const_cast<void*>(what));
   if (!mine.looks || mine.busy || (address >= mine.low && address < mine.high)) return;
   const Busy busy(mine);
+  end_traced();
   look(address, size, kind, from);
   if (mine.number < 0) return;
   const int me = mine.number;
   settle();
+  const uint32_t said = subscript_of(address).number;
   const uint32_t offset = uint32_t(static_cast<const char*>(from) - image_low);
   const bool store = kind != kRead;
   const uint32_t* const clock = clocks[me];
@@ -272,6 +296,7 @@ void access(const void* what, size_t size, Kind kind, const void* from) {
         conflicts = true;
         race.address = at;
         race.offset[0] = offset, race.offset[1] = cell.offset[stored][other];
+        race.said[0] = said, race.said[1] = cell.said[stored][other];
         race.kind[0] = kind, race.kind[1] = cell.atomic[stored][other] ? kAtomic : stored ? kWrite : kRead;
         race.thread[0] = me, race.thread[1] = other;
         break;
@@ -282,7 +307,7 @@ void access(const void* what, size_t size, Kind kind, const void* from) {
     const bool again = cell.moment[store][me] == clock[me];
     if (!again || !(kind == kAtomic && !cell.atomic[store][me])) {
       cell.bytes[store][me] = uint8_t(again ? cell.bytes[store][me] | bytes : bytes);
-      cell.moment[store][me] = clock[me], cell.offset[store][me] = offset;
+      cell.moment[store][me] = clock[me], cell.offset[store][me] = offset, cell.said[store][me] = said;
       cell.atomic[store][me] = kind == kAtomic;
       if (store && !again) cell.changed[me] = kind == kAtomic || size > sizeof last.value;
     }
@@ -434,6 +459,7 @@ PUBLIC void follow_tensor(char* room, size_t room_size, char* data, size_t nbyte
   if (!self.looks || self.busy) return;
   const Busy busy;
   const auto low = reinterpret_cast<uintptr_t>(room), begin = reinterpret_cast<uintptr_t>(data);
+  end_traced();
   if (made) {
     pieces[low] = {low, low + room_size, begin, begin + nbytes, fresh, false, false};
   } else if (const auto found = pieces.find(low); found != pieces.end()) {
@@ -452,6 +478,21 @@ PUBLIC uint64_t follow_stop(Race* found, uint64_t capacity) {
   pages.clear(), page = nullptr;
   published.clear(), locks.clear();
   return count;
+}
+
+// Trace from now on, so many accesses of each place at most, none with 0; of one thread, or of all with -1.
+PUBLIC void follow_trace(uint64_t most, int64_t thread) {
+  const Busy busy;
+  end_traced();
+  most_traced = most, traced_thread = thread;
+  if (most == 0) return;
+  traced.clear(), traced_sites.clear(), site_numbers.clear();
+}
+
+// What was traced: how many accesses, and where they are.
+PUBLIC uint64_t follow_traced(const Traced** found, const Site** places) {
+  *found = traced.data(), *places = traced_sites.data();
+  return traced.size();
 }
 
 // ---- What the compiler calls ----
@@ -484,9 +525,10 @@ ACCESS(vptr_read, 8, kRead)
 OURS void __tsan_init() {}
 OURS void __tsan_func_entry(void*) {}
 OURS void __tsan_func_exit() {
-  if (!follows()) return;
+  if (self.busy || !(is_storing || follows())) return;
   const Busy busy;
-  settle();
+  end_traced();
+  if (self.number >= 0) settle();
 }
 OURS void __tsan_vptr_update(void* address, void*) {
   access(address, 8, kWrite, FROM);
@@ -642,6 +684,7 @@ void deallocate(void* what) {
   const Busy busy;
   const auto piece = noted ? own_piece(what) : pieces.end();
   if (noted && piece != pieces.end()) {
+    end_traced();
     settle();
     if (!piece->second.freed) keep_freed(what, piece->second, team != nullptr);
   } else {
@@ -762,12 +805,12 @@ std::vector<Reached>& reached = *new std::vector<Reached>;
 }  // namespace
 
 OURS void follow_index(
-    unsigned number, const volatile void* first, size_t element, int64_t index, bool is_narrow, bool is_signed,
+    unsigned number, const volatile void* first, size_t element, char letter, int64_t index, bool is_narrow, bool is_signed,
     bool by_source) {
   if (!self.looks || self.busy) return;
   const Busy busy;
   const auto at = reinterpret_cast<uintptr_t>(first);
-  self.told[self.next++ % 16] = {first ? reinterpret_cast<char*>(at + index * element) : nullptr, index, number + 1};
+  self.told[self.next++ % 16] = {first ? reinterpret_cast<char*>(at + index * element) : nullptr, index, number + 1, letter};
   if (!is_narrow) return;
   if (number >= reached.size()) reached.resize(number + 1);
   Reached& site = reached[number];

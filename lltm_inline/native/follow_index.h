@@ -6,9 +6,19 @@
 #include <type_traits>
 
 extern "C" __attribute__((visibility("hidden"))) void follow_index(
-    unsigned number, const volatile void* first, size_t element, int64_t index, bool is_narrow, bool is_signed, bool by_source);
+    unsigned number, const volatile void* first, size_t element, char letter, int64_t index, bool is_narrow, bool is_signed,
+    bool by_source);
 
 namespace followed {
+
+// A type as Python's `struct` has it; 0 for one that is no number.
+template <class T>
+constexpr char letter_of() {
+  if constexpr (std::is_same_v<T, bool>) return '?';
+  if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? 'f' : sizeof(T) == 8 ? 'd' : 0;
+  if constexpr (std::is_integral_v<T>) return (std::is_signed_v<T> ? "bhiq" : "BHIQ")[__builtin_ctzll(sizeof(T))];
+  return 0;
+}
 
 // Where the elements of a pointer, an array or a vector begin; of others nobody knows.
 template <class T>
@@ -34,7 +44,8 @@ constexpr I&& index(unsigned number, const Base& base, I&& i) {
     using Narrow = std::conditional_t<by_source, By, Index>;
     constexpr bool is_narrow = std::is_pointer_v<Base> && sizeof(Narrow) == 4;
     const auto first = begin_of(base, 0);
-    follow_index(number, first, sizeof(*first), int64_t(i), is_narrow, std::is_signed_v<Narrow>, by_source);
+    constexpr char letter = letter_of<std::remove_cv_t<std::remove_reference_t<decltype(*first)>>>();
+    follow_index(number, first, sizeof(*first), letter, int64_t(i), is_narrow, std::is_signed_v<Narrow>, by_source);
   }
   return static_cast<I&&>(i);
 }
@@ -42,7 +53,7 @@ constexpr I&& index(unsigned number, const Base& base, I&& i) {
 // Of what has no name to begin with, or is an array.
 template <class I>
 constexpr I&& at(unsigned number, I&& i) {
-  if (!__builtin_is_constant_evaluated()) follow_index(number, nullptr, 0, 0, false, false, false);
+  if (!__builtin_is_constant_evaluated()) follow_index(number, nullptr, 0, 0, 0, false, false, false);
   return static_cast<I&&>(i);
 }
 

@@ -1,7 +1,7 @@
 """What Python and the C++ beside it share: structures, for ctypes, and the numbers in them.
 
-`Region` is in `region.h`, `Damage` in `guard_blocks.h`, `Race` in `follow.cpp` with `follow_memory.h`, and all of the record in
-`recorder_record.h`.
+`Region` is in `region.h`, `Damage` in `guard_blocks.h`, `Race` in `follow.cpp` with `follow_memory.h`, `Site` and `Traced` in
+`follow_trace.h`, and all of the record in `recorder_record.h`.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class RaceRecord(ctypes.Structure):
         ("offset", ctypes.c_uint64 * 2),
         ("kind", ctypes.c_uint32 * 2),
         ("thread", ctypes.c_uint32 * 2),
+        ("said", ctypes.c_uint32 * 2),
         ("base", ctypes.c_uint64),
         ("nbytes", ctypes.c_uint64),
         ("where", ctypes.c_uint32),
         ("what", ctypes.c_uint32),
         ("index", ctypes.c_int64),
-        ("subscript", ctypes.c_uint64),
         ("callers", ctypes.c_uint64 * 8),
     )
 
@@ -76,6 +76,29 @@ class ReachedRecord(ctypes.Structure):
         ("is_signed", ctypes.c_uint8),
         ("by_source", ctypes.c_uint8),
         ("has_others", ctypes.c_uint8),
+    )
+
+
+class SiteRecord(ctypes.Structure):
+    """`struct Site`: a place of the code that loads or stores."""
+
+    _fields_ = (("callers", ctypes.c_uint64 * 8), ("seen", ctypes.c_uint64))
+
+
+class TracedRecord(ctypes.Structure):
+    """`struct Traced`: one access that it made."""
+
+    _fields_ = (
+        ("address", ctypes.c_uint64),
+        ("subscript", ctypes.c_uint64),
+        ("index", ctypes.c_int64),
+        ("site", ctypes.c_uint32),
+        ("kind", ctypes.c_uint32),
+        ("thread", ctypes.c_uint32),
+        ("bytes", ctypes.c_uint32),
+        ("base", ctypes.c_uint64),
+        ("value", ctypes.c_ubyte * 16),
+        ("letter", ctypes.c_char),
     )
 
 

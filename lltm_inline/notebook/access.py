@@ -171,7 +171,8 @@ def _elements(axes: Axes, first: TraceRow, cells: _Touched, order: Mapping[objec
     axes.set_ylim(len(lines), 0)
     more = f", {len(every) - len(lines)} more rows are touched" * (len(every) > len(lines))
     at = f" of block {place_text(first.block)}" * first.what.startswith("shared")
-    axes.set_title(f"{first.array}{at}, in launch {first.launch}: {first.function}{more}", fontsize=8, loc="left")
+    where = f", in launch {first.launch}: {first.function}" * (first.function != first.direction)  # C++ has none
+    axes.set_title(f"{first.array}{at}{where}{more}", fontsize=8, loc="left")
 
 
 def _element(

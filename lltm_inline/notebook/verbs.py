@@ -364,7 +364,7 @@ TABLE = (
          (_SIZES, _DEVICE, Option("--depth", "N", "number of layers (default 1)", read=count, default=1), *_FILES)),
     Verb("counts", "count what the launches of CUDA kernels ask of the memory; no GPU is needed",
          _twin("counts", "kernels", "sizes"), (replace(_KERNELS, help="baseline: the first"),), (_SIZES, *_FILES)),
-    Verb("trace", "show what threads of a CUDA kernel load and store, with values; no GPU is needed",
+    Verb("trace", "show what the threads of a kernel load and store, with values; no GPU is needed",
          _twin("trace", "kernel", "line", "thread", "block", "sizes", "direction"), (_KERNEL,), (
         Option("--line", "N", "of the source; default: all", read=count),
         Option("--thread", "THREAD", "3, or 1,0,0, or all (default)", read=_place),

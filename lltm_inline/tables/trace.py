@@ -1,4 +1,4 @@
-"""What threads of a launch load and store, one access after the other: a row for each, with its value."""
+"""What threads load and store, one access after the other: a row for each, with its value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from .timings import TITLES
 #: So many rows are printed or shown; files have all.
 MOST_SHOWN = 200
 _MOST_SAID = 3
+_OF_CPP = ("load", "store", "atomic")
 _ORDER = "threads run one after another from barrier to barrier here; between two barriers a GPU runs them in any order"
+_ORDER_OF_CPP = "the threads of a parallel loop run one after another here, three of them; elsewhere they run at once"
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,12 @@ class TraceRow(BaseRow):
         device: `cuda-cpu`.
         direction: `forward` or `backward`.
         launch: its number in that direction, from 1.
-        function: the kernel as the launch names it, `axpy<scalar_t>`.
+        function: the kernel as the launch names it, `axpy<scalar_t>`; of C++ the direction.
         order: its place in the trace, from 1.
         block: x, y and z of the block in its grid.
         thread: x, y and z of the thread in its block.
         line: of the text; 0 where it is not known.
-        what: `global load`, `shared store`, `global atomic` and so on.
+        what: `global load`, `shared store`, `global atomic` and so on; of C++ `load`, `store`, `atomic`.
         array: the tensor or shared array.
         index: of the element there, one for each axis; its number alone where several indices lead to it, or none is known.
         shape: of the array, where it is known.
@@ -69,11 +71,11 @@ class TraceRow(BaseRow):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("direction", self.direction, tuple(TITLES), where=self._where)
-        one_of("what", self.what, WHATS[:6], where=self._where)
+        one_of("what", self.what, (*WHATS[:6], *_OF_CPP), where=self._where)
 
     def conditions(self) -> tuple[str, ...]:
         """What the order depends on."""
-        return (_ORDER,)
+        return (_ORDER_OF_CPP if self.what in _OF_CPP else _ORDER,)
 
     @property
     def element(self) -> str:
@@ -132,12 +134,23 @@ class Trace(Table[TraceRow], Shown):
     _format = "lltm_inline trace 1"
     _what = "a trace of launches"
     _nothing = "Trace: nothing was loaded or stored"
-    _heads = ("order", "block", "thread", "line", "what", "element", "value")
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The names of the columns; C++ has no blocks."""
+        return ("order", *["block"] * self._has_blocks, "thread", "line", "what", "element", "value")
+
+    @property
+    def _has_blocks(self) -> bool:
+        return not self.rows or self.rows[0].what not in _OF_CPP
 
     def cells(self, row: TraceRow) -> tuple[str, ...]:
         """Write a row as cells of the table."""
-        line = f"{row.kernel}:{row.line}" if row.line else row.kernel
-        return str(row.order), place_text(row.block), place_text(row.thread), line, row.what, row.element, row.value
+        line, block = f"{row.kernel}:{row.line}" if row.line else row.kernel, [place_text(row.block)]
+        return (
+            *(str(row.order), *block * self._has_blocks, place_text(row.thread)),
+            *(line, row.what, row.element, row.value),
+        )
 
     def verdict(self) -> str:
         """Say how often each array is loaded and stored, and which elements several threads store."""
@@ -145,16 +158,18 @@ class Trace(Table[TraceRow], Shown):
         said = [f"{plural(count, what)} of {array}" for (what, array), count in counted.items()]
         writers: dict[tuple[object, ...], dict[object, TraceRow]] = {}
         for row in self.rows:
-            if not row.what.endswith("load"):  # each block has shared memory of its own
+            is_shared = row.shape or self._has_blocks  # what C++ allocates for itself may be another one each time
+            if is_shared and not row.what.endswith("load"):  # each block has shared memory of its own
                 element = row.launch, row.element, row.block * row.what.startswith("shared")
                 whom = writers.setdefault(element, {})
                 whom.pop((row.block, row.thread), None)
                 whom[row.block, row.thread] = row
         for whom in [whom for whom in writers.values() if len(whom) > 1][:_MOST_SAID]:
             last = list(whom.values())[-1]
+            block = f" of block {place_text(last.block)}" * self._has_blocks
             said.append(
-                f"{last.element} is written by {len(whom)} threads: last by thread {place_text(last.thread)} of block "
-                f"{place_text(last.block)}" + f", and is {last.value} then" * last.what.endswith("store")
+                f"{last.element} is written by {len(whom)} threads: last by thread {place_text(last.thread)}{block}"
+                + f", and is {last.value} then" * last.what.endswith("store")
             )
         return "\n".join(said) or "nothing was loaded or stored"
 
@@ -175,7 +190,7 @@ class Trace(Table[TraceRow], Shown):
     def __str__(self) -> str:
         if not self.rows:
             return self._nothing
-        lines = aligned([self._heads, *map(self.cells, self.shown)])
+        lines = aligned([self.heads, *map(self.cells, self.shown)])
         return "\n".join([self.caption, "", *lines, "", self.verdict(), self.conditions()])
 
     __repr__ = __str__

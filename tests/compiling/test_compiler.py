@@ -531,18 +531,19 @@ def test_what_all_kernels_share_is_made_at_a_prompt(
     assert all(made.cached for made in compiler.run_jobs(jobs, progress=False))
 
 
+@pytest.mark.parametrize("is_there", [False, True])
 @pytest.mark.parametrize(("most", "kept"), [(2500, "now lately"), (10_000, "now lately today yesterday")])
 def test_headers_have_a_limit_of_their_own(
-    most: int, kept: str, tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
+    most: int, kept: str, is_there: bool, tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When one is made, those go that were not used for weeks, and the longest ago until the rest fits; none used just now."""
+    """When one is made or used, those go that were not used for weeks, and the longest ago until the rest fits; none used just now."""
     monkeypatch.delenv("LLTM_INLINE_NO_HEADER")
     monkeypatch.setattr(header, "MAX_BYTES", most)
     monkeypatch.setitem(template.PRELUDE, "stable", "#error broken\n")  # its log is an entry, too
     room = cache.cache_dir() / "headers"
     for age, name in (
         (1, "now"),
-        (10 * 60, "lately"),
+        (4 * 60, "lately"),
         (5 * 3600, "today"),
         (30 * 3600, "yesterday"),
         (20 * 86400, "old"),
@@ -551,8 +552,14 @@ def test_headers_have_a_limit_of_their_own(
         (room / name / "prelude.h.gch").write_bytes(bytes(1000))
         os.utime(room / name, (time.time() - age,) * 2)
     toolchain = find_toolchain()
-    process = header.start(toolchain, "stable")
-    assert process is not None and process.wait(60) == 0
+    if is_there:
+        header.directory_of(toolchain, "stable").mkdir()
+        (header.directory_of(toolchain, "stable") / header._NAMES[toolchain.kind]).touch()
+        header._prune.cache_clear()
+        assert header.header_flags(toolchain, "stable")
+    else:
+        process = header.start(toolchain, "stable")
+        assert process is not None and process.wait(60) == 0
     assert {path.name for path in room.iterdir()} == {*kept.split(), header.header_key(toolchain, "stable")}
     assert not list((fresh_cache / "tmp").iterdir())
 

@@ -17,7 +17,6 @@ from lltm_inline.checking.guard import Guard
 from lltm_inline.compiling.compiler import make_job, run_jobs
 from lltm_inline.compiling.job import follower_job
 from lltm_inline.compiling.toolchain import find_toolchain
-from lltm_inline.cuda_cpu import indices
 from lltm_inline.errors import BuildError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.run.built import build_all
@@ -75,7 +74,7 @@ def followed(text: str, compiler: str) -> tuple[Any, Follower]:
     assert built.follower and built.follower.library
     function = load_built(built.follower)
     assert built.job
-    return lambda x, which: function(x, which), Follower(built.follower.library, indices(built.job.text))
+    return lambda x, which: function(x, which), Follower(built.follower.library, built.job)
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

@@ -237,6 +237,22 @@ def test_an_edited_op_is_checked_as_it_is_now(local_op: Op) -> None:
     assert not li.check(right, progress=False).ok
 
 
+def test_a_reference_that_ends_the_process_is_named(local_op: Op) -> None:
+    """What computes when the worker dies is the reference: no cause in the kernel's text is made up."""
+
+    def aborts(x: torch.Tensor) -> torch.Tensor:
+        import os
+
+        if x.numel() == 23 and x.dtype == torch.float64:
+            os.abort()
+        return 3 * x
+
+    li.registry.adopt(Op("local", "(Tensor x) -> Tensor y", aborts, {"x": "N", "y": "N"}))
+    crash = li.check(Kernel("local/right", python=lambda x: 3 * x), progress=False).crash
+    assert crash is not None and crash.step == "reference" and crash.what.startswith("SIGABRT")
+    assert crash.cause.startswith("it was the reference that computed then, not the kernel: call it alone")
+
+
 def test_an_earlier_kernel_is_not_held_against_a_right_one(x: torch.Tensor) -> None:
     """A worker that dies of damage done before is replaced, the call is repeated there, and the suspect is named."""
     li.worker.restart()

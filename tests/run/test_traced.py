@@ -23,6 +23,7 @@ from tests.tiny import forget
 
 TEXTS = bodies(__file__, ".cu")
 TEXT = TEXTS["text"]
+CPP = bodies(__file__)["rows"]
 NAMES = ("tree", "twice", "atomics", "loops", "partly", "blocks", "bytes", "outside")
 
 
@@ -160,8 +161,8 @@ def test_elements_that_nobody_writes_are_told_and_the_others_shown(kernel: Kerne
         ("tree", {"direction": "backward"}, "traced/all has no backward of its own: direction='forward'"),
         ("tree", {"where": 5}, "line 5 loads and stores nothing there; lines that do: 8, 11, 14"),
         ("tree", {"where": 11, "thread": 7}, "line 11 loads and stores nothing there; lines that do: 8, 14"),
-        ("blocks", {"thread": 40}, "blocks launched 2 blocks of 4 threads: there is no thread 40"),
-        ("blocks", {"block": (0, 1)}, "blocks launched 2 blocks of 4 threads: there is no block (0, 1, 0)"),
+        ("blocks", {"thread": 40}, "blocks ran as 2 blocks of 4 threads: there is no thread 40"),
+        ("blocks", {"block": (0, 1)}, "blocks ran as 2 blocks of 4 threads: there is no block (0, 1, 0)"),
     ],
 )
 def test_what_is_refused(kernel: Kernel, name: str, options: dict[str, Any], message: str) -> None:
@@ -171,10 +172,86 @@ def test_what_is_refused(kernel: Kernel, name: str, options: dict[str, Any], mes
     assert str(error.value) == message
 
 
+@pytest.fixture
+def rows() -> Iterator[Kernel]:
+    """Sums of rows in C++, in a parallel loop inside of a macro."""
+    registry.register(Op("rows", "(Tensor x) -> Tensor y", lambda x: x.sum(1), {"x": "B N", "y": "B"}))
+    yield registry.register(Kernel("rows/cpp", cpp=CPP))
+    forget("rows")
+
+
+def traced_cpp(kernel: Kernel, **options: Any) -> Any:
+    """Trace at 4 rows of 2."""
+    return li.trace(kernel, sizes=(4, 2), compiler=QUICK, progress=False, **options)
+
+
+def test_cpp(rows: Kernel) -> None:
+    """Each access has its own line, also where a macro has one for all; memory of the text has the type that its subscripts tell."""
+    found = traced_cpp(rows)
+    lines = {mark: CPP[: CPP.index(f"// {mark}\n")].count("\n") + 1 for mark in ("set", "add", "count")}
+    own = [row for row in found.rows if row.line in lines.values()]
+    assert {row.device for row in own} == {"cpu"} and {row.block for row in own} == {(0, 0, 0)}
+    sets = [(row.element, row.value, row.thread[0]) for row in own if row.line == lines["set"]]
+    assert sets == [("y[0]", "0", 0), ("y[1]", "0", 0), ("y[2]", "0", 1), ("y[3]", "0", 1)]
+    adds = [row for row in own if row.line == lines["add"]]
+    assert [(row.what, row.array) for row in adds[:3]] in (
+        [("load", "x"), ("load", "y"), ("store", "y")],
+        [("load", "y"), ("load", "x"), ("store", "y")],
+    )
+    x = {row.index: row.numbers[0] for row in adds if row.array == "x"}
+    sums = {row.index: row.numbers[0] for row in adds if row.what == "store"}  # the last one of each
+    assert len(x) == 8 and [*sums] == [(b,) for b in range(4)]
+    assert all(abs(sums[b,] - x[b, 0] - x[b, 1]) < 1e-6 for b in range(4))
+    counts = [(row.what, row.element, row.value) for row in own if row.line == lines["count"]]
+    once = [
+        (what, "seen[0]", value) for what, value in (("load", "0"), ("store", "-3"), ("load", "-3"), ("store", "-6"))
+    ]
+    assert counts == once * 2
+    assert traced_cpp(rows, thread=1, line=lines["set"]).rows[0].element == "y[2]"
+    assert "thread" in str(found) and "block" not in str(found) and ">block<" not in found._repr_html_()
+    assert "seen[0] is written" not in found.verdict() and "three of them" in found.conditions()
+    figure = li.plot(found)
+    assert "y" in [axes.get_title(loc="left") for axes in figure.axes]
+
+
+def test_backward_of_cpp() -> None:
+    """What comes in and what goes out."""
+    found = li.trace("axpy/cpp", sizes=(2,), direction="backward", compiler=QUICK, progress=False)
+    assert [row.element for row in found.rows if row.what == "store"] == ["d_x[0]", "d_y[0]", "d_x[1]", "d_y[1]"]
+
+
+def test_cpp_that_is_wrong(rows: Kernel) -> None:
+    """What goes past a tensor is told, and the rest shown."""
+    wrong = rows.edit("to[b] = 0;", "to[b + 1] = 0;")
+    with pytest.warns(
+        RuntimeWarning, match=r"out of bounds: to\[4\] \(element 4 of y, which has 4\) is written at rows/cpp"
+    ):
+        found = traced_cpp(wrong)
+    assert found.rows
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"thread": 3}, "forward ran as 1 block of 3 threads: there is no thread 3"),
+        ({"block": 1}, "forward ran as 1 block of 3 threads: there is no block 1"),
+        ({"line": 2}, "line 2 loads and stores nothing there; lines that do: "),
+        ({"line": 99}, "line=99, want an integer from 1 to 23"),
+        ({"direction": "backward"}, "rows/cpp has no backward of its own: direction='forward'"),
+        ({"trust": True}, "trust=True, want False: what a text in C++ touches is noted in the worker"),
+    ],
+)
+def test_what_is_refused_of_cpp(rows: Kernel, options: dict[str, Any], message: str) -> None:
+    """The error says what there is."""
+    with pytest.raises(InputError) as error:
+        traced_cpp(rows, **options)
+    assert str(error.value).startswith(message)
+
+
 def test_other_kernels_and_other_errors(kernel: Kernel) -> None:
-    """A text for the CPU has no CUDA threads; two sizes are one too many; a launch out of bounds is what it was."""
-    with pytest.raises(DefinitionError, match=r"'axpy/cpp' has no cuda text: device 'cuda-cpu' needs one"):
-        li.trace("axpy/cpp")
+    """What computes with ATen alone touches nothing itself; two sizes are one too many; a launch out of bounds is what it was."""
+    with pytest.raises(InputError, match=r"^axpy/aten leaves all memory to ATen: there is nothing to trace"):
+        li.trace("axpy/aten", compiler=QUICK, progress=False)
     with pytest.raises(DefinitionError, match="is a Python function"):
         li.trace("axpy/python")
     with pytest.raises(InputError, match=r"sizes=\[\(8, 0\), \(8, 1\)\], want one size"):
@@ -220,4 +297,5 @@ def test_command_and_magic(tmp_path: Path, capsys: pytest.CaptureFixture[str], m
     assert main([*words, "--csv", files[0], "--plot", files[1]]) == 0
     assert "d_z[3]" in capsys.readouterr().out and all(Path(file).stat().st_size for file in files)
     assert [row.element for row in perform(" ".join(words), print).rows] == ["d_z[3]", "d_x[3]"]
-    assert main(["trace", "axpy/cpp"]) == 2 and "has no cuda text" in capsys.readouterr().err
+    assert main(["trace", "axpy/cpp", "--sizes", "2"]) == 0 and "axpy/cpp:" in capsys.readouterr().out
+    assert main(["trace", "axpy/python"]) == 2 and "is a Python function" in capsys.readouterr().err

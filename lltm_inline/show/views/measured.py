@@ -93,7 +93,7 @@ def trace(shown: Trace) -> Html:
     if not shown.rows:
         return paragraph(str(shown))
     lines = [[*cells[:-1], Cell(cells[-1], align="num")] for cells in map(shown.cells, shown.shown)]
-    head = [*shown._heads[:-1], Cell(shown._heads[-1], align="num")]
+    head = [*shown.heads[:-1], Cell(shown.heads[-1], align="num")]
     return join([_verdict_note(shown), table(head, lines, caption=shown.caption), _conditions(shown)])
 
 
