@@ -139,8 +139,9 @@ overflow-wrap:normal;word-break:normal;font-weight:normal}
 @container li-wide (max-width:380px){& svg.li-bar{display:none}}
 @container li-wide (max-width:440px){& table th,& table td{padding-right:.3em}\
 & table .li-num{white-space:normal}\
-& .li-wide tr:has(.li-num)>th.li-name{position:absolute}& table tr:has(.li-num)>td{padding-top:1.6em}\
-& table:has(tbody .li-num) thead th:first-child{font-size:0;padding:0}}
+& .li-wide tr:has(.li-num)>th.li-name:not(.li-num){position:absolute}\
+& table tr:has(.li-num):not(:has(th.li-num))>td{padding-top:1.6em}\
+& table:has(tbody .li-num):not(:has(th.li-num.li-name)) thead th:first-child{font-size:0;padding:0}}
 @media (forced-colors:active){& .li-note{border-color:CanvasText}}
 """
 

@@ -121,10 +121,10 @@ class Trace(Table[TraceRow], Shown):
         >>> what |= dict(function="copy", order=1, block=(0, 0, 0), thread=(1, 0, 0), line=2, what="global load")
         >>> row = TraceRow("copy/mine", **what, array="x", index=(1,), shape=(2,), value="0.5")
         >>> print(Trace((row,), "copy/mine"))
-        copy, float32, cuda-cpu: N=2, forward: what threads load and store, in the order of this run
+        copy/mine, float32, cuda-cpu: N=2, forward: what threads load and store, in the order of this run
         <BLANKLINE>
-        order  block  thread  line         what         element  value
-        1      0      1       copy/mine:2  global load  x[1]     0.5
+        order  block  thread  line  what         element  value
+        1      0      1       2     global load  x[1]     0.5
         <BLANKLINE>
         1 global load of x
         threads run one after another from barrier to barrier here; between two barriers a GPU runs them in any order
@@ -146,11 +146,8 @@ class Trace(Table[TraceRow], Shown):
 
     def cells(self, row: TraceRow) -> tuple[str, ...]:
         """Write a row as cells of the table."""
-        line, block = f"{row.kernel}:{row.line}" if row.line else row.kernel, [place_text(row.block)]
-        return (
-            *(str(row.order), *block * self._has_blocks, place_text(row.thread)),
-            *(line, row.what, row.element, row.value),
-        )
+        block = [place_text(row.block)] * self._has_blocks
+        return str(row.order), *block, place_text(row.thread), str(row.line or ""), row.what, row.element, row.value
 
     def verdict(self) -> str:
         """Say how often each array is loaded and stored, and which elements several threads store."""
@@ -184,8 +181,8 @@ class Trace(Table[TraceRow], Shown):
         first = self.rows[0]
         left = [f"the first {MOST_SHOWN} of {len(self.rows):,} rows, files have all"] * (len(self.rows) > MOST_SHOWN)
         left += [f"{first.left:,} more accesses are left out"] * (first.left > 0)
-        what = f"{first.subject}: {first.size_text}, {first.direction}: what threads load and store, in the order of this run"
-        return "; ".join([what, *left])
+        who = f"{first.kernel}, {first.dtype}, {first.device}: {first.size_text}, {first.direction}"
+        return "; ".join([f"{who}: what threads load and store, in the order of this run", *left])
 
     def __str__(self) -> str:
         if not self.rows:

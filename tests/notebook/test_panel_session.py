@@ -625,6 +625,21 @@ def test_remarks_hot_lines_and_roofs_are_shown_if_asked_for() -> None:
     assert "under the roofs of" in session.state["plot"] and "of the roof above it" in session.state["plot"]
 
 
+def test_values_are_shown_if_asked_for() -> None:
+    """What li.trace shows, its picture first, at the size in the field; of a text that goes past a tensor what that does."""
+    session = panel(li.registry["axpy/cpp"])
+    do(session, "edit", options={"check_first": False, "values": True, "how": "--sizes 3"})
+    do(session, "build")
+    shown = session.state["assembly"]
+    assert session.state["options"]["assembly"] and "z[2]" in shown and "z[3]" not in shown
+    assert shown.index("<img") < shown.index("what threads load and store") < shown.index("instruction")
+    do(session, "edit", texts={"cpp": li.registry["axpy/cpp"].cpp.replace("z_p[i] =", "z_p[i + 1] =")})
+    do(session, "build")
+    assert "(element 3 of z, which has 3) is written at axpy/cpp:" in session.state["assembly"]
+    do(session, "edit", options={"values": False})
+    assert "what threads load and store" not in session.state["assembly"]
+
+
 def test_what_lists_no_machine_code_is_said_in_the_pane(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without objdump the pane says what is missing."""
     do(session, "build")

@@ -266,7 +266,7 @@ def test_table_files_and_page(kernel: Kernel, tmp_path: Path) -> None:
     """Text and page have each value; files bring all back."""
     found = seen(kernel, "twice")
     for text in (str(found), found._repr_html_()):
-        assert "traced/all:" in text and "seen[1][0]" in text and "-1" in text and "shared store" in text
+        assert "traced/all, float32" in text and "seen[1][0]" in text and "-1" in text and "shared store" in text
         assert "any order" in text
     kind = type(found)
     assert (
@@ -297,5 +297,5 @@ def test_command_and_magic(tmp_path: Path, capsys: pytest.CaptureFixture[str], m
     assert main([*words, "--csv", files[0], "--plot", files[1]]) == 0
     assert "d_z[3]" in capsys.readouterr().out and all(Path(file).stat().st_size for file in files)
     assert [row.element for row in perform(" ".join(words), print).rows] == ["d_z[3]", "d_x[3]"]
-    assert main(["trace", "axpy/cpp", "--sizes", "2"]) == 0 and "axpy/cpp:" in capsys.readouterr().out
+    assert main(["trace", "axpy/cpp", "--sizes", "2"]) == 0 and "axpy/cpp, float32" in capsys.readouterr().out
     assert main(["trace", "axpy/python"]) == 2 and "is a Python function" in capsys.readouterr().err

@@ -42,7 +42,7 @@ def initial_state() -> dict[str, Any]:
         "generation": 0,
         "options": {
             "check_first": True,
-            **dict.fromkeys(("assembly", "remarks", "hot_lines", "roofline"), False),
+            **dict.fromkeys(("assembly", "remarks", "hot_lines", "values", "roofline"), False),
             "how": "",
         },
         "busy": dict(IDLE),

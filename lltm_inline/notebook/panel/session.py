@@ -51,7 +51,7 @@ class PanelSetting:
 
 
 #: Options of what stands in the pane with the machine code; asking for one of the others opens it.
-_IN_PANE = ("assembly", "remarks", "hot_lines")
+_IN_PANE = ("assembly", "remarks", "hot_lines", "values")
 
 
 class Session(Board):

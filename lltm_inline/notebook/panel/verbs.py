@@ -6,6 +6,7 @@ They run in the panel's background thread, and are stopped through `lltm_inline.
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
@@ -27,11 +28,12 @@ from ...compiling.toolchain import find_toolchain
 from ...errors import BuildError, CheckError, CrashError, DefinitionError, LltmInlineError, TemplateError
 from ...measure.counts import can_count
 from ...measure.inputs import Ring
+from ...measure.trace import trace
 from ...model.kernel import Kernel
 from ...model.outcomes import is_about
 from ...model.registry import registry
 from ...run.setting import Setting, choose_sizes
-from ...show.parts import page
+from ...show.parts import note, page
 from ...show.views.analysis import listing
 from ...source.template import devices_of
 from ...tables.counts import Counts
@@ -131,10 +133,11 @@ class _Work:
         try:
             with stoppable(self.end), _held(session.compiling), _held(_timing) if "hot" in setting else nullcontext():
                 found = replace(assembly(self.kernel, **setting), other=self._parent())
+                values = self._values() if asked["values"] else ""
             if asked["hot_lines"] and not is_right:
                 hot = Hot("", missing="Where the time goes is told of a kernel that is right: Check it.")
                 found = replace(found, hot=hot)
-            shown: str = page(listing(found))
+            shown: str = values + page(listing(found))
             remarks = found.remarks or ()
         except KeyboardInterrupt:  # it was ended
             return
@@ -144,6 +147,17 @@ class _Work:
             if (self.kernel.label, self.device) == (session.state["current"]["label"], session.device):
                 session.tell(assembly=shown)
                 session.remark(self.kernel, marks_of_remarks(self.kernel, remarks))
+
+    def _values(self) -> str:
+        """Show what the threads load and store, at the first of the sizes in the field: what went wrong, the picture, the table."""
+        sizes = choose_sizes(self.session.op, self.how["sizes"])[0] if self.how.get("sizes") else None
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                found = trace(self.kernel, sizes=sizes, compiler=self.session.setting.compiler, progress=False)
+        except LltmInlineError as error:
+            return card_of(error)
+        said = str(page(*(note("bad", str(one.message)) for one in caught)))
+        return said + (in_html(plot(found)) if found.rows else "") + in_html(found)
 
     def _parent(self) -> Assembly | None:
         """List the machine code of what the kernel was edited from, if the cache has it: it is worth no compiler."""

@@ -92,8 +92,8 @@ def trace(shown: Trace) -> Html:
     """Show a trace: what was touched how often, and an access a row, values to the right."""
     if not shown.rows:
         return paragraph(str(shown))
-    lines = [[*cells[:-1], Cell(cells[-1], align="num")] for cells in map(shown.cells, shown.shown)]
-    head = [*shown.heads[:-1], Cell(shown.heads[-1], align="num")]
+    cells = [shown.heads, *map(shown.cells, shown.shown)]
+    head, *lines = [[Cell(order, align="num"), *rest, Cell(value, align="num")] for order, *rest, value in cells]
     return join([_verdict_note(shown), table(head, lines, caption=shown.caption), _conditions(shown)])
 
 

@@ -47,6 +47,7 @@ export const OPTIONS = {
   assembly: { text: "machine code", does: "Show what the compiler made of each line, beside the text" },
   remarks: { does: "Mark the loops that the compiler made wide, and those that it did not, with the reason" },
   hot_lines: { does: "Show which lines take the time of a kernel that is right" },
+  values: { does: "Show what the threads load and store, with values, above the machine code" },
   roofline: { does: "Show with each benchmark how far it is from what this machine can do" },
   how: { text: "sizes and flags" },
 };
