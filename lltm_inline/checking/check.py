@@ -25,7 +25,7 @@ from ..workers.client import worker
 from ..workers.limits import Limits
 from ..workers.outcome import Died
 from .examine import Examination, Together, twins_of
-from .follow import index_fault
+from .follow import index_fault, unfollowed
 from .interface import NO_NONSENSE, Try, is_safe, refusal_findings, refusals
 from .opcheck import warm_up
 from .postmortem import crash_of
@@ -178,9 +178,10 @@ def _report(
                 so_far.followed and built.follower
             ):  # in the second library: what waits in ways of its own may wait for ever there
                 fault = index_fault(died, built)
-                again = replace(built, follower=None if fault else replace(built.follower, library=None))
+                again = replace(built, follower=None)
                 report = _report(kernel, sizes, setting, gradients_only=gradients_only, built=again)
-                return report if fault is None or report.crash else _with_more(report, "safety", [fault])
+                more = ([fault], 0, "") if fault else ([], 0, unfollowed(died, built))
+                return report if report.crash else _with_more(report, "safety", *more)
             show(f"{kernel.label} crashed: looking for the smallest size")
             report = so_far.report_of(died, setting)
         asked = setting.here or gradients_only or report.crash is not None or is_safe(kernel, setting.device)

@@ -69,7 +69,7 @@ _FUNCTIONS = {
 
 #: So many tolerances apart are results of which not the order of operations alone is another.
 _FAR = 100
-_UNFOLLOWED = "races: the text does not compile, or does not come back, where each load and store is followed"
+_UNFOLLOWED = "races: where each load and store is followed, the text "
 _SET_IT = "give local variables and arrays a value where they are declared: float sums[8] = {};"
 #: How findings begin that are of an access to where nothing of the text's lies.
 STRAY = ("out of bounds: ", "freed: ")
@@ -326,7 +326,7 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
         A finding for each variable or tensor about which there is a fault, in the first case that has any; notes of indices.
     """
     if built.follower is None or built.follower.library is None:
-        return Part(0, [], [_UNFOLLOWED])
+        return Part(0, [], [f"{_UNFOLLOWED}does not compile"])
     guard, why = obtain(runner)
     if guard is None:
         return Part(0, [], [f"races, which are found between {why}"])
@@ -394,6 +394,14 @@ def index_fault(died: Died, built: Built) -> Finding | None:
     text = f"out of bounds: {message}"
     step = died.state.step or "forward"
     return Finding(built.kernel.label, "safety", step, text, died.state.case, hints=(_MISSES[_OUTSIDE][1],))
+
+
+def unfollowed(died: Died, built: Built) -> str:
+    """Say that a kernel could not be followed, as it ended otherwise than at an index, and where."""
+    assert built.follower is not None and built.follower.library is not None
+    own = [one for one in symbolize(died.frames, built.follower.library.path) if one.file == built.kernel.name]
+    how = "does not come back" if died.ending.kind == "timeout" else "ends the process"
+    return f"{_UNFOLLOWED}{how}{f' at {own[0].file}:{own[0].line}' if own else ''}"
 
 
 def _cases(runner: Runner, sizes: Sequence[Size] | None) -> list[Case]:

@@ -20,7 +20,7 @@ _AHEAD = "void f() {"
 _LISTS = ("initializer_list", "compound_literal_expression")
 _TUPLES = ("make_tuple", "tie", "tuple")
 _NAMES = ("identifier", "field_identifier")
-_COMPUTED = ("call_expression", "subscript_expression", "update_expression", "assignment_expression")
+_COMPUTED = ("call_expression", "update_expression", "assignment_expression")
 #: What stands before the brackets of a cast; of `(int64_t)i` nothing does.
 _CASTS = (
     b"",
@@ -122,7 +122,9 @@ class Subscript:
 
     Attributes:
         name: of the array or pointer.
-        pointer: what may be one, and has the index, `x` or `job.x`; empty where it is declared as an array, or has to be computed.
+        pointer: what may be one, and has the index, `x` or `job.x`; empty where it is declared as an array, or has to be computed,
+            or the address alone is taken.
+        base: the same, also of `x[i]` in `x[i][j]`.
         index: where the index stands.
         source: what it was computed by: itself without casts, or the first value of the variable that it is, if that never changes.
         first: the first variable of the index, and of its source.
@@ -130,6 +132,7 @@ class Subscript:
 
     name: str
     pointer: str
+    base: str
     index: tuple[int, int]
     source: str
     first: tuple[str, str]
@@ -166,9 +169,12 @@ def find_subscripts(text: str) -> tuple[Subscript, ...]:
                 source = _uncast(value)
             words = " ".join(code[source.start_byte : source.end_byte].split())
             is_array = (name in arrays and name not in pointers) or next(below(base, *_COMPUTED), None)
-            pointer = "" if is_array else code[base.start_byte : base.end_byte]
-            place = inner.start_byte, inner.end_byte
-            found.append(Subscript(name, pointer, place, words, (_first(inner, code), _first(source, code))))
+            around = node.parent  # an address may be that of the element past the last one
+            is_address = around is not None and around.type == "pointer_expression" and around.children[0].type == "&"
+            own = "" if is_array or is_address else code[base.start_byte : base.end_byte]
+            pointer = "" if next(below(base, "subscript_expression"), None) else own
+            place, first = (inner.start_byte, inner.end_byte), (_first(inner, code), _first(source, code))
+            found.append(Subscript(name, pointer, own, place, words, first))
     return tuple(found)
 
 

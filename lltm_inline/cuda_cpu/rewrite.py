@@ -361,9 +361,9 @@ def _indices(source: _Text, everywhere: bool = False) -> Iterator[Subscript]:
     for one in find_subscripts(source.text):
         begin, end = one.index
         changes = any(mark in one.source for mark in ("++", "--", "="))
-        if changes or {*"{}#"} & {*source.text[begin:end], *one.source, *one.pointer}:
+        if changes or {*"{}#"} & {*source.text[begin:end], *one.source, *one.base}:
             continue
-        if everywhere or source.on_device(begin):
+        if everywhere or (source.on_device(begin) and one.first[0]):  # a number does not grow with a tensor
             yield one
 
 
@@ -393,8 +393,8 @@ def tell_indices(text: str) -> str:
     edits: list[_Edit] = []
     for number, one in enumerate(_indices(_Text(text, ""), everywhere=True)):
         (begin, end), how = one.index, f"::followed::at({number}, ("
-        if one.pointer:
-            how = f"::followed::index<decltype({one.source})>({number}, {one.pointer}, ("
+        if one.base:
+            how = f"::followed::index<decltype({one.source})>({number}, {one.base}, ("
         edits += [(begin, begin, how), (end, end, "))")]
     return _edited(text, edits)
 

@@ -776,16 +776,19 @@ struct IndexFault {
 };
 
 // After it anything may happen: the process ends here, and the recorder notes this text and where it was.
-OURS void __ubsan_handle_out_of_bounds(IndexFault* fault, unsigned long index) {
-  if (!self.looks || self.busy) return;
-  const Busy busy;
+void end_at(int64_t index, const std::string& array, unsigned number) {
   try {
-    const unsigned last = self.told[(self.next + 15) % 16].number;
-    throw std::out_of_range(
-        "index " + std::to_string(long(index)) + ", in an array of type " + fault->array->name + " #" + std::to_string(last));
+    throw std::out_of_range("index " + std::to_string(index) + ", " + array + " #" + std::to_string(number));
   } catch (...) {
     std::terminate();
   }
+}
+
+OURS void __ubsan_handle_out_of_bounds(IndexFault* fault, unsigned long index) {
+  if (!self.looks || self.busy) return;
+  const Busy busy;
+  const unsigned last = self.told[(self.next + 15) % 16].number;
+  end_at(long(index), std::string("in an array of type ") + fault->array->name, last);
 }
 
 // ---- Indices of pointers, which `followed::index` tells of: see `follow_index.h` ----
@@ -805,10 +808,15 @@ std::vector<Reached>& reached = *new std::vector<Reached>;
 }  // namespace
 
 OURS void follow_index(
-    unsigned number, const volatile void* first, size_t element, char letter, int64_t index, bool is_narrow, bool is_signed,
-    bool by_source) {
+    unsigned number, const volatile void* first, size_t element, char letter, int64_t count, int64_t index, bool is_narrow,
+    bool is_signed, bool by_source) {
   if (!self.looks || self.busy) return;
   const Busy busy;
+  if (count >= 0 && uint64_t(index) >= uint64_t(count)) {
+    const Piece* const piece = piece_at(reinterpret_cast<uintptr_t>(first), nullptr);
+    const bool own = piece && piece->own;  // then the access tells
+    if (!own) end_at(index, "which has " + std::to_string(count) + (count == 1 ? " element" : " elements"), number + 1);
+  }
   const auto at = reinterpret_cast<uintptr_t>(first);
   self.told[self.next++ % 16] = {first ? reinterpret_cast<char*>(at + index * element) : nullptr, index, number + 1, letter};
   if (!is_narrow) return;

@@ -6,8 +6,8 @@
 #include <type_traits>
 
 extern "C" __attribute__((visibility("hidden"))) void follow_index(
-    unsigned number, const volatile void* first, size_t element, char letter, int64_t index, bool is_narrow, bool is_signed,
-    bool by_source);
+    unsigned number, const volatile void* first, size_t element, char letter, int64_t count, int64_t index, bool is_narrow,
+    bool is_signed, bool by_source);
 
 namespace followed {
 
@@ -34,6 +34,21 @@ const char* begin_of(const Base&, long) {
   return nullptr;
 }
 
+// How many elements an array, a vector or an axis of an accessor has; -1 of others, and of a string, which has one more to
+// read.
+template <class Base>
+auto count_of(const Base& base, int) -> decltype(&*base.data(), int64_t(base.size())) {
+  return std::is_same_v<std::remove_cv_t<std::remove_reference_t<decltype(*base.data())>>, char> ? -1 : int64_t(base.size());
+}
+template <class Base>
+auto count_of(const Base& base, int) -> decltype(&*base.data(), base.stride(0), int64_t(base.size(0))) {
+  return int64_t(base.size(0));
+}
+template <class Base>
+int64_t count_of(const Base&, long) {
+  return -1;
+}
+
 template <class Source, class Base, class I>
 constexpr I&& index(unsigned number, const Base& base, I&& i) {
   using Index = std::remove_cv_t<std::remove_reference_t<I>>;
@@ -45,7 +60,9 @@ constexpr I&& index(unsigned number, const Base& base, I&& i) {
     constexpr bool is_narrow = std::is_pointer_v<Base> && sizeof(Narrow) == 4;
     const auto first = begin_of(base, 0);
     constexpr char letter = letter_of<std::remove_cv_t<std::remove_reference_t<decltype(*first)>>>();
-    follow_index(number, first, sizeof(*first), letter, int64_t(i), is_narrow, std::is_signed_v<Narrow>, by_source);
+    constexpr bool is_signed = std::is_signed_v<Narrow>;
+    const int64_t count = count_of(base, 0);
+    follow_index(number, first, sizeof(*first), letter, count, int64_t(i), is_narrow, is_signed, by_source);
   }
   return static_cast<I&&>(i);
 }
@@ -53,7 +70,7 @@ constexpr I&& index(unsigned number, const Base& base, I&& i) {
 // Of what has no name to begin with, or is an array.
 template <class I>
 constexpr I&& at(unsigned number, I&& i) {
-  if (!__builtin_is_constant_evaluated()) follow_index(number, nullptr, 0, 0, 0, false, false, false);
+  if (!__builtin_is_constant_evaluated()) follow_index(number, nullptr, 0, 0, -1, 0, false, false, false);
   return static_cast<I&&>(i);
 }
 
