@@ -134,8 +134,8 @@ class Fault:
     def placed(self, subscripts: _Subscripts, lines: Mapping[int, Place]) -> Fault:
         """Return it with its lines, of those that are known; what misses by a subscript is named by that."""
         if not self.record.what:
-            both = zip(self.offsets, self.record.said, strict=True)
-            return replace(self, places=tuple(subscripts.line(lines, [offset], said) for offset, said in both))
+            both = zip(self.record.offset, self.record.said, strict=True)
+            return replace(self, places=tuple(subscripts.line(lines, [offset - 1], said) for offset, said in both))
         said, name = self.record.said[0], self.name
         if own := subscripts.get(said):
             name = f"{own.name}[{self.record.index}] ({name.removesuffix(',')})"

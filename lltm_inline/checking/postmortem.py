@@ -112,9 +112,15 @@ def crash_of(
 
     def explained(seen: Died, smallest: str = "") -> Crash:
         sources = built.job.sources if built.job else {}
-        places = symbolize(seen.frames, built.library.path) if built.library else []
+        libraries = [one.library.path for one in (built, built.follower) if one and one.library]
+        places = next(filter(None, (symbolize(seen.frames, path) for path in libraries)), [])
         return explain(Facts(seen, built.kernel.label, sources, places, limits), smallest=smallest, finished=finished)
 
+    if fault := index_fault(died, built):  # the library in which each access is followed ends at it
+        kind, _, detail = fault.text.partition(": ")
+        return replace(
+            explained(died), what=kind, detail=detail, cause=fault.hints[0], place="", excerpt="", callers=()
+        )
     # Also of a death between two calls: memory was damaged earlier, and guard pages tell where.
     again &= not DEVICES[built.device].needs_gpu and died.ending.kind in REPEATED and not died.from_outside
     if not again or died.state.step == "load":

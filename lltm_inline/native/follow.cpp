@@ -787,8 +787,9 @@ void end_at(int64_t index, const std::string& array, unsigned number) {
 OURS void __ubsan_handle_out_of_bounds(IndexFault* fault, unsigned long index) {
   if (!self.looks || self.busy) return;
   const Busy busy;
-  const unsigned last = self.told[(self.next + 15) % 16].number;
-  end_at(long(index), std::string("in an array of type ") + fault->array->name, last);
+  const auto& last = self.told[(self.next + 15) % 16];  // another one, where this has told nothing
+  const unsigned number = last.index == long(index) ? last.number : 0;
+  end_at(long(index), std::string("in an array of type ") + fault->array->name, number);
 }
 
 // ---- Indices of pointers, which `followed::index` tells of: see `follow_index.h` ----

@@ -70,7 +70,9 @@ constexpr I&& index(unsigned number, const Base& base, I&& i) {
 // Of what has no name to begin with, or is an array.
 template <class I>
 constexpr I&& at(unsigned number, I&& i) {
-  if (!__builtin_is_constant_evaluated()) follow_index(number, nullptr, 0, 0, -1, 0, false, false, false);
+  if (__builtin_is_constant_evaluated()) return static_cast<I&&>(i);
+  if constexpr (std::is_integral_v<std::remove_cv_t<std::remove_reference_t<I>>>)
+    follow_index(number, nullptr, 0, 0, -1, int64_t(i), false, false, false);
   return static_cast<I&&>(i);
 }
 

@@ -217,6 +217,11 @@ ENDED = {
         "if (ring[i % 5] > 5) o[i] = 0;",
         r"'f/inline[^']*' out of bounds: index 4 of ring at f/inline:8, in an array of type 'float ?\[4\]'",
     ),
+    "untold": (  # what changes something is not told of: this is no index of p
+        "float ring[4] = {}; int at = 0;",
+        "if (ring[(at += 1) % 5] > 5) o[i] = 0;",
+        r"'f/inline[^']*' out of bounds: index 4 at f/inline:8, in an array of type 'float ?\[4\]'",
+    ),
     "std_array": (
         "std::array<float, 4> ring = {};",
         "if (ring[i % 5] > 5) o[i] = 0;",

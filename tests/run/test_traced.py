@@ -12,7 +12,7 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.__main__ import main
-from lltm_inline.errors import CheckError, DefinitionError, InputError
+from lltm_inline.errors import CheckError, CrashError, DefinitionError, InputError
 from lltm_inline.measure.trace import MOST_ROWS, value_text
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.notebook.verbs import perform
@@ -228,6 +228,26 @@ def test_cpp_that_is_wrong(rows: Kernel) -> None:
     ):
         found = traced_cpp(wrong)
     assert found.rows
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (
+            "seen[0] -= 3;",
+            r"in forward: SIGSEGV .*\n  rows/cpp@\d+:9: it reads address 0x0, a null pointer; the macro there hides",
+        ),
+        (
+            "std::array<int, 2> two; two[begin + N] = 1;",
+            r"in forward: out of bounds\n  index 2 of two at rows/cpp:18, which has 2 elements\n  at B=4, N=2",
+        ),
+    ],
+)
+def test_cpp_that_crashes(rows: Kernel, edit: str, says: str) -> None:
+    """It is told with the line of the library that was traced."""
+    wrong = rows.edit("seen[0] -= 3;", edit.replace("seen[0] -= 3;", "*static_cast<volatile int*>(nullptr) = 1;"))
+    with pytest.raises(CrashError, match=says):
+        traced_cpp(wrong)
 
 
 @pytest.mark.parametrize(
