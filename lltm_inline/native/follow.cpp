@@ -104,18 +104,20 @@ const char *stack_low = nullptr, *stack_high = nullptr;  // the caller's
 const char *image_low = nullptr, *image_high = nullptr;
 Store last;
 
+struct Told {  // a subscript: of which element, its index, its number from 1, and the type of the element
+  const char* at;
+  int64_t index;
+  uint32_t number;
+  char letter;
+};
+
 struct Self {
   bool looks = false;                          // at what its accesses touch
   int number = -1;                             // in the team; -1 for a thread whose order with others is not followed
   int busy = 0;                                // these functions are at work: what they do themselves is not looked at
   Team* inner = nullptr;                       // of a parallel part inside of one, which this thread runs alone
   const char *low = nullptr, *high = nullptr;  // its own variables
-  struct {
-    const char* at;
-    int64_t index;
-    uint32_t number;
-    char letter;
-  } told[16] = {};  // the subscripts that it has come by last, the next one in turn
+  Told told[16] = {};                          // the subscripts that it has come by last, the next one in turn
   unsigned next = 0;
 };
 thread_local Self self;
@@ -204,14 +206,14 @@ void settle() {
   if (last.conflicts) tell(last.race);
 }
 
-// The subscript that this thread has just come by and that is of this element; one without a number where there is none.
-auto subscript_of(const char* address) {
-  auto found = self.told[0];
+// The subscript that a thread has just come by and that is of this element; one without a number where there is none.
+const Told& subscript_of(const Self& mine, const char* address) {
+  static const Told none{};
   for (unsigned back = 1; back <= 16; ++back) {
-    found = self.told[(self.next - back) % 16];
-    if (found.at == address && found.number) return found;
+    const Told& one = mine.told[(mine.next - back) % 16];
+    if (one.at == address && one.number) return one;
   }
-  return found = {};
+  return none;
 }
 
 void note_callers(const void* from, uint64_t (&callers)[8]) {
@@ -230,7 +232,7 @@ void look(const char* address, size_t size, Kind kind, const void* from) {
   if (piece && !piece->own) largest_tensor = std::max(largest_tensor, size_t(piece->end - piece->begin));
   const What what = piece ? fault_of(*piece, first, size, kind != kWrite) : kRace;
   if (const int me = std::max(self.number, 0); piece && traces(me) && what != kOutside && what != kFreed) {
-    const auto said = subscript_of(address);
+    const Told& said = subscript_of(self, address);
     const uint64_t base = piece->own ? piece->begin : 0;
     const Traced one{first, said.number, said.index, 0, kind, uint32_t(me), uint32_t(size), base, {}, said.letter};
     trace(one, kind == kWrite, from, [&](Site& site) { note_callers(from, site.callers); });
@@ -240,7 +242,7 @@ void look(const char* address, size_t size, Kind kind, const void* from) {
   found.address = what == kOutside && first >= piece->begin ? std::max(first, piece->end) : first;
   found.offset[0] = uint32_t(static_cast<const char*>(from) - image_low);
   found.kind[0] = kind, found.thread[0] = uint32_t(std::max(self.number, 0)), found.what = what;
-  const auto said = subscript_of(address);
+  const Told& said = subscript_of(self, address);
   found.said[0] = said.number, found.index = said.index;
   note_callers(from, found.callers);
   tell(found);
@@ -270,7 +272,7 @@ void access(const void* what, size_t size, Kind kind, const void* from) {
   if (mine.number < 0) return;
   const int me = mine.number;
   settle();
-  const uint32_t said = subscript_of(address).number;
+  const uint32_t said = subscript_of(mine, address).number;
   const uint32_t offset = uint32_t(static_cast<const char*>(from) - image_low);
   const bool store = kind != kRead;
   const uint32_t* const clock = clocks[me];

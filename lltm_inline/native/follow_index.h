@@ -9,6 +9,9 @@ extern "C" __attribute__((visibility("hidden"))) void follow_index(
     unsigned number, const volatile void* first, size_t element, char letter, int64_t count, int64_t index, bool is_narrow,
     bool is_signed, bool by_source);
 
+// These are called at each subscript, and so part of what calls them, whatever the compiler is told of that.
+#define FOLLOWED [[gnu::always_inline]] inline
+
 namespace followed {
 
 // A type as Python's `struct` has it; 0 for one that is no number.
@@ -22,35 +25,35 @@ constexpr char letter_of() {
 
 // Where the elements of a pointer, an array or a vector begin; of others nobody knows.
 template <class T>
-T* begin_of(T* const& pointer, int) {
+FOLLOWED T* begin_of(T* const& pointer, int) {
   return pointer;
 }
 template <class Base>
-auto begin_of(const Base& base, int) -> decltype(&*base.data()) {
+FOLLOWED auto begin_of(const Base& base, int) -> decltype(&*base.data()) {
   return base.data();
 }
 template <class Base>
-const char* begin_of(const Base&, long) {
+FOLLOWED const char* begin_of(const Base&, long) {
   return nullptr;
 }
 
 // How many elements an array, a vector or an axis of an accessor has; -1 of others, and of a string, which has one more to
 // read.
 template <class Base>
-auto count_of(const Base& base, int) -> decltype(&*base.data(), int64_t(base.size())) {
+FOLLOWED auto count_of(const Base& base, int) -> decltype(&*base.data(), int64_t(base.size())) {
   return std::is_same_v<std::remove_cv_t<std::remove_reference_t<decltype(*base.data())>>, char> ? -1 : int64_t(base.size());
 }
 template <class Base>
-auto count_of(const Base& base, int) -> decltype(&*base.data(), base.stride(0), int64_t(base.size(0))) {
+FOLLOWED auto count_of(const Base& base, int) -> decltype(&*base.data(), base.stride(0), int64_t(base.size(0))) {
   return int64_t(base.size(0));
 }
 template <class Base>
-int64_t count_of(const Base&, long) {
+FOLLOWED int64_t count_of(const Base&, long) {
   return -1;
 }
 
 template <class Source, class Base, class I>
-constexpr I&& index(unsigned number, const Base& base, I&& i) {
+FOLLOWED constexpr I&& index(unsigned number, const Base& base, I&& i) {
   using Index = std::remove_cv_t<std::remove_reference_t<I>>;
   using By = std::remove_cv_t<std::remove_reference_t<Source>>;
   if (__builtin_is_constant_evaluated()) return static_cast<I&&>(i);
@@ -69,7 +72,7 @@ constexpr I&& index(unsigned number, const Base& base, I&& i) {
 
 // Of what has no name to begin with, or is an array.
 template <class I>
-constexpr I&& at(unsigned number, I&& i) {
+FOLLOWED constexpr I&& at(unsigned number, I&& i) {
   if (__builtin_is_constant_evaluated()) return static_cast<I&&>(i);
   if constexpr (std::is_integral_v<std::remove_cv_t<std::remove_reference_t<I>>>)
     follow_index(number, nullptr, 0, 0, -1, int64_t(i), false, false, false);
@@ -77,3 +80,4 @@ constexpr I&& at(unsigned number, I&& i) {
 }
 
 }  // namespace followed
+#undef FOLLOWED
