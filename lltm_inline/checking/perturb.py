@@ -175,7 +175,6 @@ def measured(runner: Runner, quantity: str, case: Case) -> list[str]:
             return [f"{' and '.join(ignored)} {change} nothing in {quantity}", *islice(_variants(trial), 1)]
         looks = (
             _variants,
-            _numbers,
             _alike,
             partial(_strays, nowhere=True),
             _slices,
@@ -242,13 +241,6 @@ def _wholes(trial: _Trial) -> Iterator[_Change]:
         yield _Change(name, at, _moved(value))
     for at, name, number in _floats(trial):
         yield _Change(name, at, number + 0.5)
-
-
-def _numbers(trial: _Trial) -> Iterator[str]:
-    """Say which numbers count where they decide between two ways alone, and not within one."""
-    for at, name, value in _floats(trial):
-        if value and trial.ignores(_Change("", at, value * (1 + _STEP))):
-            yield f"a little more of {name} changes nothing in {trial.quantity}"
 
 
 def _slices(trial: _Trial) -> Iterator[str]:

@@ -520,7 +520,14 @@ class Op(Shown):
     def extents(self, size: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the shapes of all tensors at a size, those that follow from the size alone."""
         sizes = self.named(size)
-        return [shape(sizes) for shape in self.shape_of.values() if not shape.numbers]
+        numbers = tuple(sizes.values())
+        if numbers not in self._extents:
+            self._extents[numbers] = [shape(sizes) for shape in self.shape_of.values() if not shape.numbers]
+        return self._extents[numbers]
+
+    @cached_property
+    def _extents(self) -> dict[tuple[int, ...], list[tuple[int, ...]]]:
+        return {}
 
     def allows(self, size: Sequence[int]) -> bool:
         """Tell whether every tensor has a shape at this size: no extent may be negative."""

@@ -157,7 +157,7 @@ LIMITS: dict[str, Row] = {
     "another_limit": (
         lambda x, limit: bounded(x, 0.3 if limit < 0.7 else 1.2),
         "y",
-        "a little more of limit changes nothing in y",
+        r"wrong where x >= \S+, right where x <= \S+",
     ),
     "the_other_mask": (
         Inverted.apply,

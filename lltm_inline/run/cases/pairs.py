@@ -7,7 +7,8 @@ longest lists of ways have together. (D. M. Cohen et al., The AETG System, IEEE 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 from itertools import combinations, islice, product
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ import torch
 
 from ...model.registry import Argument, Op
 from .case import MODES, Case, Size, dtypes_of
-from .drawing import generator
+from .drawing import SECRET, generator
 from .layouts import EXPANDED
 from .values import takes
 
@@ -53,7 +54,7 @@ def pair_cases(op: Op, size: Size, view: tuple[int, ...] | None = None) -> list[
     if not laid:
         return []
     cases = []
-    for row in _covering([len(way.levels) for way in ways], op):
+    for row in _covering(tuple(len(way.levels) for way in ways), op.name, SECRET.get()):
         *layouts, mode, dtype, values, only = (way.levels[level] for way, level in zip(ways, row, strict=True))
         named = [(way.name, layout) for way, layout in zip(laid, layouts, strict=True) if layout != way.levels[0]]
         if mode:  # no gradient comes in
@@ -70,9 +71,16 @@ def _layouts(op: Op, argument: Argument) -> Sequence[str]:
     return (*_LAID, *EXPANDED)
 
 
-def _covering(levels: Sequence[int], op: Op) -> Iterator[tuple[int, ...]]:
-    """Yield rows, a level for each way, until each two levels of any two ways have met: always the row that has most new pairs."""
-    draw = generator(op.name, PAIRS)
+@lru_cache(maxsize=64)
+def _covering(levels: Sequence[int], op: str, secret: bytes) -> Sequence[tuple[int, ...]]:
+    """List rows, a level for each way, until each two levels of any two ways have met: always the row that has most new pairs.
+
+    Args:
+        levels: of each way.
+        op: its name, from which they are drawn, with
+        secret: what stands in `SECRET`.
+    """
+    draw, found = generator(op, PAIRS), list[tuple[int, ...]]()
     left: dict[_Pair, None] = {
         ((one, first), (two, second)): None
         for one, two in combinations(range(len(levels)), 2)
@@ -83,7 +91,8 @@ def _covering(levels: Sequence[int], op: Op) -> Iterator[tuple[int, ...]]:
         best = max(rows, key=lambda row: len(left.keys() & _pairs(row)))
         for pair in _pairs(best):
             left.pop(pair, None)
-        yield best
+        found.append(best)
+    return found
 
 
 def _pairs(row: Sequence[int]) -> set[_Pair]:
