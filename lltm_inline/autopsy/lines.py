@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ..cpp.bodies import find_loops, macro_call_at
+from ..cpp.bodies import find_loops, macro_lines_at
 from ..diagnosis.source_text import GENERATED, mask
 from .facts import Facts
 from .symbolize import Place
@@ -40,12 +40,11 @@ def in_macro(facts: Facts) -> tuple[Facts, str]:
     """Move a place from a macro's own line into its body, or say which lines the macro hides."""
     place = facts.place
     text = facts.sources.get(place.file, "") if place else ""
-    if place is None or (call := macro_call_at(text, place.line)) is None:
+    if place is None or not (lines := macro_lines_at(text, place.line)):
         return facts, ""
-    last = place.line + text.count("\n", *call)
-    line = _line_in_body(facts, place.line, last)
+    line = _line_in_body(facts, lines)
     if line is None:
-        return facts, f"the macro there hides in which of the lines {place.line} to {last}"
+        return facts, f"the macro there hides in which of the lines {lines[0]} to {lines[-1]}"
     rest = [other for other in facts.places if (other.file, other.line) != (place.file, place.line)]
     return replace(facts, places=(replace(place, line=line), *rest)), ""
 
@@ -89,8 +88,8 @@ def _split(name: str, right: str) -> list[tuple[str, str]]:
     return list(zip([name, *rest[1::2]], rest[::2], strict=True))
 
 
-def _line_in_body(facts: Facts, first: int, last: int) -> int | None:
-    """Return the one line between the first and the last that can have done it, or None where several can."""
+def _line_in_body(facts: Facts, body: range) -> int | None:
+    """Return the one line of a macro's that can have done it, or None where several can."""
     assert facts.place is not None
     text = facts.sources.get(facts.place.file, "")
     if facts.reach is not None:
@@ -103,5 +102,5 @@ def _line_in_body(facts: Facts, first: int, last: int) -> int | None:
     else:
         return None
     lines = mask(text).split("\n")
-    found = [number for number in range(first, last + 1) if re.search(sign, lines[number - 1])]
+    found = [number for number in body if re.search(sign, lines[number - 1])]
     return found[0] if len(found) == 1 else None

@@ -19,13 +19,14 @@ from ..autopsy.symbolize import Place, lines_of, symbolize
 from ..base.progress import emit
 from ..compiling.compiler import Build
 from ..compiling.job import Job
-from ..cpp.bodies import macro_call_at
+from ..cpp.bodies import macro_lines_at
 from ..cuda_cpu import Index, indices, looks_at_limits
 from ..native.layout import RaceRecord, ReachedRecord, RegionRecord, SiteRecord, TracedRecord
 from ..run.built import Built
 from ..run.cases.case import THREADS, Case, Size, dtypes_of, elements, prime_size
 from ..run.cases.tried import size_cases
 from ..run.library import declared, load_built
+from ..tables.trace import OF_CPP
 from ..workers.outcome import Died
 from .guard import Guard, Trial
 from .report import Finding
@@ -39,8 +40,6 @@ _MOST, _MOST_INDICES = 64, 4096
 _SLOWER, _SECONDS = 100, 8.0
 _DONE = ("read", "written", "changed by an atomic")
 _ATOMIC = 2
-#: What is said of one access by itself.
-TOUCHES = ("load", "store", "atomic")
 #: How `struct` has the numbers of a tensor; `w` is bfloat16.
 _LETTERS = {
     "float64": "d", "float32": "f", "float16": "e", "bfloat16": "w", "complex64": "f", "complex128": "d", "bool": "?",
@@ -171,12 +170,10 @@ class _Subscripts:
             number: of its subscript; 0 where there is none.
         """
         place, own = next((lines[offset] for offset in offsets if offset in lines), None), self.get(number)
-        if own is None or (place is not None and own.file != place.file):
+        if own is None:
             return place
-        text = self._sources.get(own.file, "")
-        call = macro_call_at(text, place.line) if place else (0, len(text))
-        is_inside = call and (place is None or place.line < own.line <= place.line + text.count("\n", *call))
-        return Place(own.file, own.line) if is_inside else place
+        hidden = place and own.file == place.file and macro_lines_at(self._sources.get(own.file, ""), place.line)
+        return Place(own.file, own.line) if place is None or (hidden and own.line in hidden) else place
 
 
 class Follower:
@@ -240,7 +237,7 @@ class Follower:
         known = lines_of({one for some in callers for one in some}, self._path)
         lines = {one: place for one, place in known.items() if place.file == file}
         numbers: dict[tuple[Any, ...], int] = {}
-        sites, traced, told = list[dict[str, Any]](), [], set[int]()
+        sites, traced = list[dict[str, Any]](), []
         for one in records:
             at = self._said.line(lines, callers[one.site], one.subscript)
             if lines and at is None:
@@ -248,10 +245,9 @@ class Follower:
             array, index, shape, letter = self._touched(one, guard)
             key = one.site, array, at
             if key not in numbers:
-                numbers[key], line = len(sites), at and at.line
-                seen = places[one.site].seen * (one.site not in told)
-                sites.append({"line": line, "seen": seen, "what": TOUCHES[one.kind], "array": array})
-                told.add(one.site)
+                seen = places[one.site].seen * all(site != one.site for site, *_ in numbers)
+                numbers[key] = len(sites)
+                sites.append({"line": at and at.line, "seen": seen, "what": OF_CPP[one.kind], "array": array})
             value = bytes(one.value)[: one.bytes].hex()
             traced.append((numbers[key], (0, 0, 0), (one.thread, 0, 0), index, shape, letter, value))
         return {"grid": (1, 1, 1), "block": (_THREADS, 1, 1), "sites": sites, "traced": traced}
@@ -386,8 +382,9 @@ def index_fault(died: Died, built: Built) -> Finding | None:
     if not evidence or not library or (evidence.exception, evidence.message[:5]) != ("std::out_of_range", "index"):
         return None
     message, _, number = evidence.message.rpartition(" #")
-    if built.job and int(number):
-        own = indices(built.job.text)[int(number) - 1]
+    if not number.isdigit():  # the text's own, which no exception may leave
+        return None
+    if own := _Subscripts(built.job).get(int(number)):
         message = message.replace(",", f" of {own.name} at {own.file}:{own.line},", 1)
     elif places := symbolize(died.frames, library.path):
         message = message.replace(",", f" at {places[0].file}:{places[0].line},", 1)

@@ -122,17 +122,16 @@ class Subscript:
 
     Attributes:
         name: of the array or pointer.
-        pointer: what may be one, and has the index, `x` or `job.x`; empty where it is declared as an array, or has to be computed,
-            or the address alone is taken.
-        base: the same, also of `x[i]` in `x[i][j]`.
+        base: what has the index, `x`, `job.x`, or `x[i]` in `x[i][j]`; empty where it is declared as an array, or has to be computed.
+        is_address: the address alone is taken, which may be that of the element past the last one.
         index: where the index stands.
         source: what it was computed by: itself without casts, or the first value of the variable that it is, if that never changes.
         first: the first variable of the index, and of its source.
     """
 
     name: str
-    pointer: str
     base: str
+    is_address: bool
     index: tuple[int, int]
     source: str
     first: tuple[str, str]
@@ -169,12 +168,11 @@ def find_subscripts(text: str) -> tuple[Subscript, ...]:
                 source = _uncast(value)
             words = " ".join(code[source.start_byte : source.end_byte].split())
             is_array = (name in arrays and name not in pointers) or next(below(base, *_COMPUTED), None)
-            around = node.parent  # an address may be that of the element past the last one
+            around = node.parent
             is_address = around is not None and around.type == "pointer_expression" and around.children[0].type == "&"
-            own = "" if is_array or is_address else code[base.start_byte : base.end_byte]
-            pointer = "" if next(below(base, "subscript_expression"), None) else own
+            own = "" if is_array else code[base.start_byte : base.end_byte]
             place, first = (inner.start_byte, inner.end_byte), (_first(inner, code), _first(source, code))
-            found.append(Subscript(name, pointer, own, place, words, first))
+            found.append(Subscript(name, own, is_address, place, words, first))
     return tuple(found)
 
 
@@ -245,6 +243,16 @@ def macro_call_at(text: str, line: int) -> tuple[int, int] | None:
     calls = (one for one in all_calls(text) if one.name.isupper() and len(one.name) > 3)
     spans = ((one.start, one.end) for one in calls if text.count("\n", 0, one.start) + 1 == line)
     return next((span for span in spans if "\n" in text[slice(*span)]), None)
+
+
+def macro_lines_at(text: str, line: int) -> range:
+    """Return the lines of the call of a macro that begins in a line and continues in others; none where there is no such call.
+
+    >>> macro_lines_at("f();\\nDISPATCH(x, [&] {\\n  g();\\n});", 2)
+    range(2, 5)
+    """
+    call = macro_call_at(text, line)
+    return range(line, line + text.count("\n", *call) + 1) if call else range(0)
 
 
 def _calls(text: str, root: Node, place: int) -> tuple[Call, ...]:

@@ -330,7 +330,8 @@ def _subscripts(source: _Text) -> Iterator[_Edit]:
             '"' + word.replace("\\", "").replace('"', "'") + '"' for word in (said.name, *said.words, *said.source)
         )
         rows.append(f"{{__FILE__, {said.line}, {shown}}}")
-        how = f"<decltype({one.source})>({number}, {one.pointer}, (" if one.pointer else f"_of_array({number}, ("
+        is_pointer = one.base and "[" not in one.base  # a row of something is no parameter, which alone may be one
+        how = f"<decltype({one.source})>({number}, {one.base}, (" if is_pointer else f"_of_array({number}, ("
         yield one.index[0], one.index[0], f"::cuda_cpu::index{how}"
         yield one.index[1], one.index[1], "))"
     if rows:
@@ -394,7 +395,8 @@ def tell_indices(text: str) -> str:
     for number, one in enumerate(_indices(_Text(text, ""), everywhere=True)):
         (begin, end), how = one.index, f"::followed::at({number}, ("
         if one.base:
-            how = f"::followed::index<decltype({one.source})>({number}, {one.base}, ("
+            kind = f"decltype({one.source}){', false' * one.is_address}"
+            how = f"::followed::index<{kind}>({number}, {one.base}, ("
         edits += [(begin, begin, how), (end, end, "))")]
     return _edited(text, edits)
 

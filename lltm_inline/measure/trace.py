@@ -41,10 +41,8 @@ from .counts import DEVICE, Counter, can_count, counting
 from .inputs import Ring
 from .machine import subject
 
-#: So many accesses are rows; of what is beyond them only the number is told.
-MOST_ROWS = 20_000
-#: So many faults are told beside what was traced.
-_MOST_FAULTS = 3
+#: So many accesses are rows; of what is beyond them only the number is told. And so many faults of C++ are told beside them.
+MOST_ROWS, _MOST_FAULTS = 20_000, 3
 
 #: All threads, or all blocks.
 _ALL = (-1, -1, -1)
@@ -103,20 +101,17 @@ def trace(
     require_timing(dtype=dtype, check=True)
     one_of("direction", direction, DIRECTIONS[:2])
     wanted = [_place(name, value) for name, value in (("block", block), ("thread", thread))]
-    require_text(chosen, DEVICE if can_count(chosen) else "cpu")
+    is_cuda = can_count(chosen)
+    require_text(chosen, DEVICE if is_cuda else "cpu")
     if line is not None:
-        text = chosen.cuda if can_count(chosen) else chosen.cpp
-        integer("line", line, least=1, most=len(text.rstrip("\n").split("\n")))
+        integer("line", line, least=1, most=len((chosen.cuda if is_cuda else chosen.cpp).rstrip("\n").split("\n")))
     size = _size_of(registry.op_of(chosen), sizes)
-    if can_count(chosen):
-        kind, setting = Tracing, counting(setting, "trace")
-    elif setting.here:
+    if not is_cuda and setting.here:
         raise refusal("trust", True, "False: what a text in C++ touches is noted in the worker")
-    else:
-        kind = TracingCpp
+    kind, setting = (Tracing, counting(setting, "trace")) if is_cuda else (TracingCpp, setting)
     with showing(f"trace of {chosen.label}", setting.progress, 2) as show:
         with noting([chosen]):
-            built = prepare([chosen], replace(setting, progress=show), followed=kind is TracingCpp)
+            built = prepare([chosen], replace(setting, progress=show), followed=not is_cuda)
         rows, said = carried_out(kind(built, size, dtype, direction, line, *wanted), setting, show)
     if said:
         warnings.warn(said, RuntimeWarning, stacklevel=2)

@@ -47,8 +47,7 @@ enum Where : uint32_t { kElsewhere, kVariable, kStatic, kAllocated };
 // `layout.py` has the same structure.
 struct Race {
   uint64_t address;
-  uint64_t
-      offset[2];  // in this library, of the later access and of the earlier one, if it takes two; or a subscript, see `kSaid`
+  uint64_t offset[2];  // in this library, of the later access and of the earlier one, if it takes two
   uint32_t kind[2], thread[2];
   uint32_t said[2];       // the numbers of their subscripts, from 1; 0 where there is none
   uint64_t base, nbytes;  // of what the text has allocated

@@ -52,7 +52,8 @@ FOLLOWED int64_t count_of(const Base&, long) {
   return -1;
 }
 
-template <class Source, class Base, class I>
+// Of an address alone, which may be that of the element past the last one, the number of elements is not asked for.
+template <class Source, bool is_element = true, class Base, class I>
 FOLLOWED constexpr I&& index(unsigned number, const Base& base, I&& i) {
   using Index = std::remove_cv_t<std::remove_reference_t<I>>;
   using By = std::remove_cv_t<std::remove_reference_t<Source>>;
@@ -64,7 +65,7 @@ FOLLOWED constexpr I&& index(unsigned number, const Base& base, I&& i) {
     const auto first = begin_of(base, 0);
     constexpr char letter = letter_of<std::remove_cv_t<std::remove_reference_t<decltype(*first)>>>();
     constexpr bool is_signed = std::is_signed_v<Narrow>;
-    const int64_t count = count_of(base, 0);
+    const int64_t count = is_element ? count_of(base, 0) : -1;
     follow_index(number, first, sizeof(*first), letter, count, int64_t(i), is_narrow, is_signed, by_source);
   }
   return static_cast<I&&>(i);

@@ -16,7 +16,8 @@ from .timings import TITLES
 #: So many rows are printed or shown; files have all.
 MOST_SHOWN = 200
 _MOST_SAID = 3
-_OF_CPP = ("load", "store", "atomic")
+#: What a text in C++ does, in the order of `enum Kind` in `native/follow.cpp`.
+OF_CPP = ("load", "store", "atomic")
 _ORDER = "threads run one after another from barrier to barrier here; between two barriers a GPU runs them in any order"
 _ORDER_OF_CPP = "the threads of a parallel loop run one after another here, three of them; elsewhere they run at once"
 
@@ -71,11 +72,11 @@ class TraceRow(BaseRow):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("direction", self.direction, tuple(TITLES), where=self._where)
-        one_of("what", self.what, (*WHATS[:6], *_OF_CPP), where=self._where)
+        one_of("what", self.what, (*WHATS[:6], *OF_CPP), where=self._where)
 
     def conditions(self) -> tuple[str, ...]:
         """What the order depends on."""
-        return (_ORDER_OF_CPP if self.what in _OF_CPP else _ORDER,)
+        return (_ORDER_OF_CPP if self.what in OF_CPP else _ORDER,)
 
     @property
     def element(self) -> str:
@@ -142,7 +143,7 @@ class Trace(Table[TraceRow], Shown):
 
     @property
     def _has_blocks(self) -> bool:
-        return not self.rows or self.rows[0].what not in _OF_CPP
+        return not self.rows or self.rows[0].what not in OF_CPP
 
     def cells(self, row: TraceRow) -> tuple[str, ...]:
         """Write a row as cells of the table."""

@@ -289,6 +289,23 @@ torch::Tensor f(torch::Tensor x) {
 
 
 @pytest.mark.usefixtures("quick_compiler")
+def test_an_exception_of_the_text_is_no_index_of_ours() -> None:
+    """It may be of the same type, and begin with the same word."""
+    text = """
+#include <torch/extension.h>
+static float two(int64_t i) noexcept { if (i > 5) throw std::out_of_range("index too large"); return 2; }
+torch::Tensor f(torch::Tensor x) {
+  torch::Tensor y = torch::empty_like(x);
+  for (int64_t i = 0; i < x.numel(); ++i) y.data_ptr<float>()[i] = two(i) * x.data_ptr<float>()[i];
+  return y;
+}
+"""
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=lambda x: 2 * x, inputs=(torch.rand(37),))
+    crash = li.check(kernel, progress=False).crash
+    assert crash is not None and crash.what == "uncaught std::out_of_range: index too large"
+
+
+@pytest.mark.usefixtures("quick_compiler")
 def test_what_destroys_the_memory_of_others() -> None:
     """It is told by vector, byte and line, whether malloc ends the process of it much later, or nobody notices."""
     text = """

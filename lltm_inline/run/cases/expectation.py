@@ -197,16 +197,14 @@ class Expected:
     def is_chaotic(self, name: str) -> bool:
         """Tell whether a few roundings of the inputs leave few digits, as they do in a long recurrence."""
         wide = self.wide[name]
-        is_drawn = (
-            not self.case.values or VALUES[self.case.values].last
-        )  # at 0 or 1 a condition may change by a rounding: no chaos
+        # At 0 or 1 a condition may change by a rounding: no chaos.
+        is_drawn = not self.case.values or VALUES[self.case.values].last
         if not is_drawn or not self.widened or not differentiable(wide):
             return False
         most = _MOST_LEFT * max(1.0, furthest(wide, torch.zeros_like(wide)))  # what cancels to nothing is no such thing
         # Most are told from chaos by the first of these runs, which is a few orders of magnitude off where there is any.
-        return furthest(self.first_shaken[name], wide) > 0.01 * most and most < max(
-            furthest(other[name], wide) for other in self.shaken
-        )
+        near = furthest(self.first_shaken[name], wide) > 0.01 * most
+        return near and any(furthest(other[name], wide) > most for other in self.shaken)
 
     def to_be_told(self, name: str) -> Tensor:
         """What a quantity should be, in the words of the case's own dtype: infinity where that is what float32 has."""
