@@ -23,7 +23,7 @@ from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
 from ..source.signature import own_text
 from .perturb import by_values, measured
-from .report import NO_BACKWARD, Finding, Grid
+from .report import FOLLOWS, NO_BACKWARD, Finding, Grid
 from .runner import RAISES, STRUCTURAL, CaseResult, Runner
 
 #: Extents tried, smallest first, when the smallest failing size is looked for.
@@ -91,13 +91,16 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
         if case.values in LOSE_DIGITS or case.numbers
         else hints(mismatch, expect(runner.op, case).wide, runner.run(case).wrong)
     )
-    follows = quantity in runner.gradients and any(output in runner.run(case).wrong for output in runner.outputs)
+    outputs = [name for name in runner.outputs if name in runner.run(case).wrong]
+    follows = quantity in runner.gradients and bool(outputs)
     patterns = [one for one in patterns if not one.startswith("got is ") or _holds(runner, cases, quantity, case)]
     why = [] if race or follows or mismatch.wrong is None else measured(runner, quantity, case)
-    limits = by_values(runner, quantity, case) if case.plain and not race else []
+    limits = by_values(runner, quantity, case) if case.plain and not (race or follows) else []
     found = [*why, *limits, *(race or patterns), *_of_text(runner, mismatch, case)]
     smallest = smallest_size(runner, quantity, case)
-    if not limits and (not race or set(case.size) != {1}):  # how many threads there were, and neither size nor dtype
+    if follows:
+        found = found or [FOLLOWS.format(" and ".join(outputs))]
+    elif not limits and (not race or set(case.size) != {1}):  # how many threads there were, and neither size nor dtype
         found += (
             _where(runner, cases, quantity, case, smallest) if case.plain else _unlike_plain(runner, quantity, case)
         )

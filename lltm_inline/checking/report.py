@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -24,6 +24,8 @@ NO_BACKWARD = (
     "the text has no backward, and autograd does not see into a loop: write a backward, or compute with calls of ATen, which "
     "autograd knows. An op without gradients says differentiable=False"
 )
+#: The hint that goes with each gradient that is wrong where an output is: several of no other hint are told as one.
+FOLLOWS = "may follow from the wrong {}: mend that first"
 #: Of what a kernel has printed, the end is enough: it tells what came before a crash.
 OUTPUT_LINES = 20
 #: The group of a size that the reference of an example takes and the text does not.
@@ -45,6 +47,7 @@ _GROUPS = {
     "numbers": "other numbers as arguments",
     APART: "sizes that are equal in the example are not",
 }
+_FOLLOWING = FOLLOWS.partition("{")[0]
 _IS_COPIED = "right, but made contiguous before the text saw it, so that a missing .contiguous() does not show"
 #: What a check can come to, the best first.
 VERDICTS = ("right", "right in forward; no backward", "WRONG")
@@ -239,11 +242,13 @@ class Report(Shown):
 
     @property
     def told(self) -> tuple[Finding, ...]:
-        """The findings but for the one that only repeats the crash."""
-        crash = self.crash
-        return tuple(
-            f for f in self.findings if not (crash and f.section in ("crash", "safety") and crash.what in f.text)
-        )
+        """The findings but for the one that only repeats the crash; gradients that may follow from an output are one."""
+        crash, told = self.crash, dict[object, list[Finding]]()
+        for f in self.findings:
+            if not (crash and f.section in ("crash", "safety") and crash.what in f.text):
+                follows = [hint for hint in f.hints if hint.startswith(_FOLLOWING)]
+                told.setdefault((f.section, f.hints) if follows else f, []).append(f)
+        return tuple(map(_as_one, told.values()))
 
     @property
     def faults(self) -> Mapping[str, Mapping[str, str]]:
@@ -296,6 +301,14 @@ class Report(Shown):
             "crash": self.crash.to_dict() if self.crash is not None else None,
             "output": tail(self.output, OUTPUT_LINES) if self.output else "",
         }
+
+
+def _as_one(findings: Sequence[Finding]) -> Finding:
+    """Make one finding of several of which the same is said."""
+    if len(findings) == 1:
+        return findings[0]
+    names = ", ".join(finding.quantity for finding in findings)
+    return replace(findings[0], quantity=names, text=f"{names} differ, too", smallest="", grid=None)
 
 
 def alike(matrix: Mapping[str, Mapping[str, str]]) -> dict[tuple[str, ...], list[str]]:

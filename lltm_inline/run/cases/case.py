@@ -106,7 +106,10 @@ class Case:
 
     def describe(self, op: Op) -> str:
         """`B=3, F=17, S=5, float64, inputs transposed`."""
-        words = [size_text(op, self.size), *[dtype_name(self.dtype)] * (not op.first.dtype)]
+        dtype = next(
+            (name for name in op.dtypes if getattr(torch, name).to_real() == self.dtype), dtype_name(self.dtype)
+        )
+        words = [size_text(op, self.size), *[dtype] * (not op.first.dtype)]
         return ", ".join([*words, *(one.words(self, op) for one in DEVIATIONS if one.holds(self))])
 
 

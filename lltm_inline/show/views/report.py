@@ -72,7 +72,7 @@ def _section(section: Section, shown: Report, told: set[str]) -> Html:
         sign, said = tag("span", tick(section.ok), cls=f"li-is-{'good' if section.ok else 'bad'}"), f": {cases}"
     time = tag("span", f", {section.seconds:.1f} s", cls="li-faint") if section.seconds >= 0.05 else ""
     title = join([sign, " ", tag("b", shown.title(section)), said, time])
-    findings = [finding for finding in section.findings if finding in shown.told]
+    findings = [finding for finding in shown.told if finding.section == section.name]
     new = [finding for finding in findings if finding.text not in told]
     told.update(finding.text for finding in new)
     body: list[object] = [_finding(finding) for finding in new]
