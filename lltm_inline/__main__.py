@@ -204,21 +204,6 @@ def _export(options: argparse.Namespace) -> int:
     return FINE
 
 
-def _doctor(options: argparse.Namespace) -> int:
-    from rich.console import Console
-    from rich.text import Text
-
-    diagnosis = options.verb.run(options)
-    text = Text(str(diagnosis))
-    text.highlight_regex(r"(?m)^  ok\b", "green")
-    text.highlight_regex(r"(?m)^  MISSING\b", "bold red")
-    text.highlight_regex(r"(?m)^  optional\b", "yellow")
-    text.highlight_regex(r"(?m)^ +-> .*$", "bold")
-    # soft_wrap: a command that is broken over two lines cannot be copied.
-    Console(highlight=False, soft_wrap=True).print(text)
-    return FINE if diagnosis.ok else WRONG
-
-
 def _cache_show(_: argparse.Namespace) -> str:
     entries, form = cache.entries(), "{0.key:<24}  {1:8.1f} MiB  used {2:>12}  {0.what}"
     lines = [form.format(entry, entry.bytes / _MIB, _ago(entry.age_s)) for entry in entries]
@@ -249,7 +234,7 @@ def _cache_prune(options: argparse.Namespace) -> str:
 
 #: What is printed in another way than as `str`.
 _PRINTERS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "list": _list, "show": _show, "history": _history, "export": _export, "doctor": _doctor,
+    "list": _list, "show": _show, "history": _history, "export": _export,
 }  # fmt: skip
 
 _CACHE = (
