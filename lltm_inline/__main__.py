@@ -188,11 +188,11 @@ def _print_source(text: str, language: str) -> None:
 
 
 def _history(options: argparse.Namespace) -> int:
-    from .journal.recovery import look
+    from .journal.recovery import recover
     from .notebook.verbs import save
 
     options.kernel = options.kernel.partition("@")[0]
-    recovered = look(options.kernel)
+    recovered = recover(options.kernel, every=True, own="")
     history = options.verb.run(options)
     print("\n".join([str(history), "", *recovered.notes]), flush=True)
     save(history, options)

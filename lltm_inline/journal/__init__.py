@@ -19,7 +19,6 @@ import threading
 import time
 import uuid
 import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -34,13 +33,12 @@ from ..model.registry import KEPT_TIMINGS, State, registry
 from ..tables.timings import Timings
 from .file import Line, append, trim, write_whole
 
-#: For each kernel name so many revisions are kept, the latest ones.
+#: For each kernel name so many revisions are kept, the latest ones, when a file is gone on with.
 KEPT = 200
 
 #: What a process without a notebook has written is kept so long.
 _PROCESS_DAYS = 30
 _DAY = 24 * 3600.0
-_TRIMMED_AFTER = 50
 _PROCESS = "process-"
 _FIELDS = tuple(name for name in Kernel.__dataclass_fields__ if name != "python")
 
@@ -73,7 +71,6 @@ class _Journal:
         saved: when something was written last.
         trouble: why nothing can be written.
         written: the revisions that stand in the file, or will as soon as it can be written, by label.
-        appended: how many of a name this process has appended.
         file: the file that this process has begun.
         is_behind: whether something in `written` may not stand in the file that is begun next.
     """
@@ -82,7 +79,6 @@ class _Journal:
     saved: float | None = None
     trouble: str = ""
     written: dict[str, Kernel] = field(default_factory=dict)
-    appended: Counter[str] = field(default_factory=Counter)
     file: Path | None = None
     is_behind: bool = False
     drafts: dict[str, Draft] = field(default_factory=dict)
@@ -128,11 +124,6 @@ def turn_off() -> None:
         _journal = _Journal()
 
 
-def is_on() -> bool:
-    """Tell whether revisions are written down."""
-    return bool(_journal.session)
-
-
 def session() -> str:
     """Return the name of this process's session; nothing while the journal is off."""
     return _journal.session
@@ -162,9 +153,6 @@ def record(kernel: Kernel, became: State | Timings | None = None) -> None:
             revision, *lines = _lines_of(kernel)
             _append(revision if became is None else {**revision, "aside": True}, *lines)
             note_written(kernel)
-            _journal.appended[kernel.name] += 1
-            if _journal.appended[kernel.name] % _TRIMMED_AFTER == 0:
-                _write(lambda: trim(path_of(_journal.session), KEPT, KEPT_TIMINGS))
         elif became is None:
             _append({"current": kernel.label, "name": kernel.name})
         elif isinstance(became, Timings) or kernel.label in _journal.written:
@@ -198,13 +186,13 @@ def save_draft(name: str, texts: Mapping[str, str], params: Mapping[str, int | f
     """
     draft = Draft(name, dict(texts), dict(params), base, time.time())
     _journal.drafts[name] = draft
-    if is_on():
+    if _journal.session:
         _write(lambda: write_whole(_draft_path(name), json.dumps(asdict(draft))))
 
 
 def draft(name: str) -> Draft | None:
     """Return what `save_draft` kept of a name, in this process or in one before it of the same notebook."""
-    if name in _journal.drafts or not is_on():
+    if name in _journal.drafts or not _journal.session:
         return _journal.drafts.get(name)
     try:
         return Draft(**json.loads(_draft_path(name).read_text(encoding="utf-8")))
@@ -215,7 +203,7 @@ def draft(name: str) -> Draft | None:
 def drop_draft(name: str) -> None:
     """Forget a draft: it has become a revision, or was given up."""
     _journal.drafts.pop(name, None)
-    if is_on():
+    if _journal.session:
         _write(lambda: _draft_path(name).unlink(missing_ok=True))
 
 
