@@ -347,10 +347,20 @@ def outcome_of(job: Job, lab: Lab, run: str, trust: bool, compiler: str | None) 
     for _ in range(1 + _RETRIES):
         try:
             marks = grade_text(lab, exercise, job.text, job.params, seed=seed, trust=trust, compiler=compiler)
-            return Outcome(job.key, job.timed, marks)
+            return Outcome(job.key, job.timed, _sound(marks, points))
         except Exception as error:  # whatever it is, it is not the student's
             said = f"the grader failed: {type(error).__name__}: {error}"
     return Outcome(job.key, job.timed, (), said)
+
+
+def _sound(marks: Sequence[Mark], points: Mapping[str, float]) -> tuple[Mark, ...]:
+    """Refuse marks that are not those which were asked for."""
+    if [(mark.criterion, mark.of) for mark in marks] != list(points.items()):
+        raise InfraError(f"marks for {[mark.criterion for mark in marks]}, want {list(points)}")
+    for mark in marks:
+        if not (math.isfinite(mark.points) and 0 <= mark.points <= mark.of):
+            raise InfraError(f"{mark.criterion}: {mark.points} of {mark.of} points")
+    return tuple(marks)
 
 
 def marks_of(exercise: Exercise, outcomes: Sequence[Outcome | None]) -> tuple[tuple[Mark, ...], str]:

@@ -30,7 +30,7 @@ import pytest
 import lltm_inline as li
 from lltm_inline.errors import FileError, InfraError, InputError
 from lltm_inline.lab import Lab, Mark, grading
-from lltm_inline.lab.grading import LINES, Job, Outcome, _by_dask, _equal, _penalty, marks_of
+from lltm_inline.lab.grading import LINES, Job, Outcome, _by_dask, _equal, _penalty, _sound, marks_of
 from lltm_inline.lab.lab import read_lab
 from lltm_inline.lab.selftesting import Selftest, Trial
 from lltm_inline.model.op import FrozenDict
@@ -156,6 +156,17 @@ def test_a_disk_that_is_full_in_the_middle(tmp_path: Path, monkeypatch: pytest.M
 def test_values(given: Any, wanted: Any, same: bool) -> None:
     """Numbers count within the tolerance, all else exactly; NaN and infinity are no answer."""
     assert _equal(given, wanted, 0.5) is same
+
+
+def test_marks_that_are_none(tmp_path: Path) -> None:
+    """Marks for other criteria, of other points, doubled, beyond what there is, or NaN are the grader's failure."""
+    points = {"builds": 1.0, "parity": 4.0}
+    good = (Mark("builds", 1, 1), Mark("parity", 0, 4, "wrong"))
+    assert _sound(good, points) == good
+    for bad in ((), good[:1], good[::-1], (*good, good[1]), (good[0], Mark("parity", 5, 4)), (good[0], Mark("parity", -1, 4)),
+                (good[0], Mark("parity", float("nan"), 4)), (good[0], Mark("parity", 4, 40))):  # fmt: skip
+        with pytest.raises(InfraError):
+            _sound(bad, points)
 
 
 def test_both_phases(tmp_path: Path) -> None:
