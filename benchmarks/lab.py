@@ -44,8 +44,8 @@ from lltm_inline.lab.judge import grade_text
 from lltm_inline.lab.lab import SELFTEST
 from lltm_inline.lab.locked import Locked, server
 from lltm_inline.lab.making import handed_out
-from lltm_inline.lab.mutants import mutants
 from lltm_inline.lab.runner import Runner
+from lltm_inline.lab.selftesting import mutants_of
 from tests.planted.cheats.catalogue import cheats
 from tests.planted.cheats.holes import HOLES
 
@@ -284,7 +284,7 @@ def _hand_in(lab: Lab, folder: Path, students: int, harmful: int, draw: random.R
     folder.mkdir()
     (exercise,) = lab.exercises
     solution = exercise.solution[0]
-    wrong = [one.text for one in mutants(solution)]
+    wrong = list(mutants_of(solution))
     harm = {one.name: one.text for one in cheats(exercise, solution) if one.name in HARMFUL}
     if exercise.op.name == "axpy":
         harm |= {one.name: one.text for one in HOLES if one.criterion == "parity"}

@@ -188,11 +188,11 @@ def _print_source(text: str, language: str) -> None:
 
 
 def _history(options: argparse.Namespace) -> int:
-    from .journal.recovery import look
+    from .journal.recovery import recover
     from .notebook.verbs import save
 
     options.kernel = options.kernel.partition("@")[0]
-    recovered = look(options.kernel)
+    recovered = recover(options.kernel, every=True, own="")
     history = options.verb.run(options)
     print("\n".join([str(history), "", *recovered.notes]), flush=True)
     save(history, options)
@@ -202,21 +202,6 @@ def _history(options: argparse.Namespace) -> int:
 def _export(options: argparse.Namespace) -> int:
     print(in_options(str(options.verb.run(options)), options.parser.typed()))
     return FINE
-
-
-def _doctor(options: argparse.Namespace) -> int:
-    from rich.console import Console
-    from rich.text import Text
-
-    diagnosis = options.verb.run(options)
-    text = Text(str(diagnosis))
-    text.highlight_regex(r"(?m)^  ok\b", "green")
-    text.highlight_regex(r"(?m)^  MISSING\b", "bold red")
-    text.highlight_regex(r"(?m)^  optional\b", "yellow")
-    text.highlight_regex(r"(?m)^ +-> .*$", "bold")
-    # soft_wrap: a command that is broken over two lines cannot be copied.
-    Console(highlight=False, soft_wrap=True).print(text)
-    return FINE if diagnosis.ok else WRONG
 
 
 def _cache_show(_: argparse.Namespace) -> str:
@@ -249,7 +234,7 @@ def _cache_prune(options: argparse.Namespace) -> str:
 
 #: What is printed in another way than as `str`.
 _PRINTERS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "list": _list, "show": _show, "history": _history, "export": _export, "doctor": _doctor,
+    "list": _list, "show": _show, "history": _history, "export": _export,
 }  # fmt: skip
 
 _CACHE = (

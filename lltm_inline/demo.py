@@ -23,7 +23,7 @@ try:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from . import BuildError, Kernel, benchmark, build, check, diff, doctor, plot, registry
-    from .errors import InputError, LltmInlineError
+    from .errors import LltmInlineError
     from .tables.timings import Timings
 except ImportError as error:  # a clone in which nobody has installed anything, and another interpreter than its own
     if __name__ != "__main__":
@@ -56,61 +56,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parse(argv: Sequence[str] | None = None) -> Namespace:
-    """Read the command line.
-
-    Raises:
-        InputError: a size that is not three numbers, or an unknown device.
-        UnknownKernelError: a kernel that is not in the registry.
-    """
+    """Read the command line."""
     parser = ArgumentParser(prog="python -m lltm_inline.demo", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer sizes and less time for each")
-    sizes = "sizes to time, in place of the tutorial's and a sweep over B"
-    parser.add_argument("--sizes", nargs="+", metavar="B,F,S", help=sizes)
-    parser.add_argument("--kernels", nargs="+", metavar="NAME", default=KERNELS, help=f"default: {' '.join(KERNELS)}")
-    parser.add_argument("--device", default="cpu", help="cpu")
     out = "for plot and numbers; default: demo-output"
     parser.add_argument("--out", type=Path, default=Path("demo-output"), metavar="DIR", help=out)
-    given = parser.parse_args(argv)
-    if given.device != "cpu":
-        raise InputError(f"device {given.device!r}: the demo runs on 'cpu'")
-    op = registry.ops["lltm"]
-    for name in given.kernels:
-        if registry[name].op != op.name:
-            raise InputError(f"kernel {name!r}: the demo is about the LLTM. Its kernels: {', '.join(KERNELS)}")
-    usual = [*TUTORIAL_SIZES, *(QUICK_SWEEP if given.quick else SWEEP)]
-    given.sizes = list(dict.fromkeys([_size(text) for text in given.sizes or ()] or usual))
-    for size in given.sizes:
-        op.named(size)
-    given.seconds = 0.15 if given.quick else 0.4
-    return given
+    return parser.parse_args(argv)
 
 
-def _size(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"size {text!r}: want three numbers B,F,S, like 16,32,128") from None
-
-
-def run(options: Namespace, console: Console) -> Timings:
+def run(options: Namespace, console: Console) -> None:
     """Run all steps, printing what happens as it happens."""
     started = time.perf_counter()
     diagnosis = doctor()
     if not diagnosis.ok:
         console.print(str(diagnosis), markup=False, soft_wrap=True)
-    _build_all(options, console)
-    _check_all(options, console)
-    if "lltm/fused" in options.kernels:
-        _edit(console)
-        _wrong_gradient(console)
-        _compile_error(console)
-    timings = _benchmark(options, console)
-    _save(timings, options, console)
+    _build_all(console)
+    _check_all(console)
+    _edit(console)
+    _wrong_gradient(console)
+    _compile_error(console)
+    timings = _benchmark(options.quick, console)
+    _save(timings, options.out, console)
     _title(console, "What to try next")
     steps = aligned([(f"  {command}", f"  {what}") for command, what in next_steps().items()])
     console.print("\n".join(steps), markup=False, soft_wrap=True)
     console.print(f"\nAll of it took {time.perf_counter() - started:.0f} s.")
-    return timings
 
 
 def next_steps() -> dict[str, str]:
@@ -119,7 +89,7 @@ def next_steps() -> dict[str, str]:
     steps = {
         f"{python} -m lltm_inline show lltm/fused": "the source, with line numbers",
         f"{python} -m lltm_inline check lltm/aten": "what the check looks at",
-        f"{python} -m lltm_inline.demo --sizes 64,64,64": "your own sizes",
+        f"{python} -m lltm_inline benchmark lltm/python lltm/fused --sizes 64,64,64": "your own sizes",
     }
     tour = Path(__file__).resolve().parent.parent / "notebooks" / "00_tour.ipynb"
     if tour.is_file():  # in a clone
@@ -137,8 +107,8 @@ def _title(console: Console, text: str) -> None:
     console.print(f"\n[bold]{text}[/]")
 
 
-def _build_all(options: Namespace, console: Console) -> None:
-    sources = [registry[name] for name in options.kernels if registry[name].python is None]
+def _build_all(console: Console) -> None:
+    sources = [registry[name] for name in KERNELS if registry[name].python is None]
     names = ", ".join(kernel.label for kernel in sources)
     _title(console, f"1. Build {names}: C++ strings through load_inline, in parallel")
     with console.status("compiling (the first time without a precompiled header, which is being made meanwhile)"):
@@ -149,11 +119,11 @@ def _build_all(options: Namespace, console: Console) -> None:
         console.print(f"  {item.kernel:<12} {how} in {item.seconds:.2f} s", markup=False)
 
 
-def _check_all(options: Namespace, console: Console) -> None:
+def _check_all(console: Console) -> None:
     _title(console, "2. Check: parity with the reference in float32 and float64, purity, gradcheck")
-    for name in options.kernels:
+    for name in KERNELS:
         with console.status(f"checking {name}"):
-            report = check(name, device=options.device, progress=False)
+            report = check(name, progress=False)
         verdict = "[green]right[/]" if report.ok else "[red]WRONG[/]"
         console.print(f"  {verdict}  {report.headline}, {report.seconds:.1f} s", soft_wrap=True)
 
@@ -201,42 +171,38 @@ def _edited(console: Console, new: str) -> Kernel:
     return edited
 
 
-def _benchmark(options: Namespace, console: Console) -> Timings:
+def _benchmark(quick: bool, console: Console) -> Timings:
     _title(console, "6. Benchmark: kernels interleaved, fresh inputs for every call, outputs checked before and after")
     columns = (TextColumn("  {task.description}"), BarColumn(24), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("starting")
         timings = benchmark(
-            options.kernels,
-            options.sizes,
-            device=options.device,
-            seconds=options.seconds,
+            KERNELS,
+            list(dict.fromkeys([*TUTORIAL_SIZES, *(QUICK_SWEEP if quick else SWEEP)])),
+            seconds=0.15 if quick else 0.4,
             check=False,  # step 2 has done it; the quick comparison at every size remains
             progress=lambda done, total, text: bar.update(task, completed=done, total=total, description=text),
         )
-    shown = _at(timings, TUTORIAL_SIZES) or timings
-    console.print(str(shown), markup=False, soft_wrap=True)
-    if len(shown.sizes) < len(timings.sizes):
-        few = f"{len(shown.sizes)} of the {len(timings.sizes)} sizes that were timed"
-        console.print(f"\n{few}; the numbers of step 7 have all.")
+    console.print(str(_at(timings, TUTORIAL_SIZES)), markup=False, soft_wrap=True)
+    few = f"{len(TUTORIAL_SIZES)} of the {len(timings.sizes)} sizes that were timed"
+    console.print(f"\n{few}; the numbers of step 7 have all.")
     # The lines of single sizes are in the plot; what remains is a sentence for each kernel.
     overall = [line for line in timings.verdict().split("\n") if not line.startswith(" ")]
     console.print("\n".join(["", *overall]), markup=False, soft_wrap=True)
     return timings
 
 
-def _at(timings: Timings, sizes: Sequence[Sequence[int]]) -> Timings | None:
-    """Keep the rows of these sizes; None when there are none."""
-    rows = tuple(row for row in timings.rows if tuple(row.size.values()) in sizes)
-    return Timings(rows, timings.baseline) if rows else None
+def _at(timings: Timings, sizes: Sequence[Sequence[int]]) -> Timings:
+    """Keep the rows of these sizes."""
+    return Timings(tuple(row for row in timings.rows if tuple(row.size.values()) in sizes), timings.baseline)
 
 
-def _save(timings: Timings, options: Namespace, console: Console) -> None:
+def _save(timings: Timings, out: Path, console: Console) -> None:
     _title(console, "7. Plot")
-    options.out.mkdir(parents=True, exist_ok=True)
-    picture = options.out / "lltm.png"
-    plot(_at(timings, SWEEP) or timings).savefig(picture, dpi=150)
-    numbers = timings.to_json(options.out / "lltm.json")
+    out.mkdir(parents=True, exist_ok=True)
+    picture = out / "lltm.png"
+    plot(_at(timings, SWEEP)).savefig(picture, dpi=150)
+    numbers = timings.to_json(out / "lltm.json")
     console.print(f"  {picture}\n  {numbers}", markup=False, soft_wrap=True)
 
 

@@ -17,7 +17,6 @@ from .base.above import Shown
 from .base.arguments import one_of, require, shown, string
 from .checking.check import check
 from .checking.report import Report
-from .compiling.compiler import build
 from .cpp.functions import at_file_scope
 from .cpp.masks import uncommented
 from .errors import (
@@ -32,10 +31,10 @@ from .errors import (
 )
 from .model.registry import Kernel, registry, resolve
 from .run.cases.case import Size
-from .run.setting import Options, Setting, takes
+from .run.setting import Options, takes
 
-#: What an exercise may want of a kernel: that it is right, is wrong, crashes, does not compile, or is not looked at but for that.
-EXPECTED = ("right", "wrong", "crash", "error", "builds")
+#: What an exercise may want of a kernel: that it is right, is wrong, or crashes.
+EXPECTED = ("right", "wrong", "crash")
 
 #: What a message of a failed build says of where it failed.
 _STAGE = re.compile(r"did not (compile|link|load)\b|does not fit op '\w+'")
@@ -116,8 +115,8 @@ def self_check(
         changed_from: a kernel that the answer must differ from in sources or settings, not only in comments and blanks; a name
             means its revision 0.
         expect: what the kernel must do. `"right"`: `check` finds nothing; `"wrong"`: it finds something, but no crash;
-            `"crash"`: it ends in one; `"error"`: the kernel does not compile; `"builds"`: it compiles, and is not checked.
-        finds: a string that must occur in the report, or in the compiler's message.
+            `"crash"`: it ends in one.
+        finds: a string that must occur in the report.
         also: pairs of a sentence and a condition; the sentence is shown if the condition does not hold. A function is called
             with the kernel or the value.
         sizes: as for `check`.
@@ -141,7 +140,9 @@ def self_check(
     try:
         if is_kernel:
             answer = _changed(_answered(kernel), changed_from)
-            evidence = _found(finds, answer, _look(answer, expect, sizes, options))
+            evidence = _look(answer, expect, sizes, options)
+            if finds and finds not in str(evidence):
+                raise _Tried(f"{finds!r} stands nowhere in what was found: {_sentence(evidence.headline)}", evidence)
         elif value is None or value is ...:
             raise _Tried("There is no answer here yet.")  # advice is then how one is written
         _require_conditions(also, answer)
@@ -206,20 +207,11 @@ def _substance(kernel: Kernel) -> tuple[Any, ...]:
     return texts, *(getattr(kernel, name) for name in fields)
 
 
-def _look(kernel: Kernel, expect: str, sizes: Sequence[Size] | None, options: Options) -> Evidence:
-    """Build and check the kernel, and compare what comes of it with what the exercise wants."""
+def _look(kernel: Kernel, expect: str, sizes: Sequence[Size] | None, options: Options) -> Report:
+    """Check the kernel, and compare what comes of it with what the exercise wants."""
     try:
-        if expect in ("error", "builds"):
-            setting = Setting.of(self_check, options)
-            how = {name: getattr(setting, name) for name in ("device", "compiler", "cflags", "progress")}
-            build(kernel, **how)
-            if expect == "builds":
-                return None
-            raise _Tried(f"{kernel.label!r} compiles, and this exercise wants one that does not.")
         report = check(kernel, sizes=sizes, **options)
     except BuildError as error:
-        if expect == "error":
-            return error
         raise _Tried(f"{kernel.label!r} {_failed(error)}: {_first_line(error)}", error) from None
     except _NO_ANSWER:
         raise
@@ -233,15 +225,6 @@ def _look(kernel: Kernel, expect: str, sizes: Sequence[Size] | None, options: Op
     wants = {"right": "", "wrong": "one that is wrong, and does not crash", "crash": "one that crashes"}[expect]
     text = _sentence(f"{found}, and this exercise wants {wants}" if wants else found)
     raise _Tried(text, report)
-
-
-def _found(finds: str, kernel: Kernel, evidence: Evidence) -> Evidence:
-    """Return the evidence, if it has what the exercise wants to be found."""
-    if finds and finds not in str(evidence):
-        said = _first_line(evidence) if isinstance(evidence, Exception) else kernel.label
-        found = evidence.headline if isinstance(evidence, Report) else said
-        raise _Tried(f"{finds!r} stands nowhere in what was found: {_sentence(found)}", evidence)
-    return evidence
 
 
 def _require_conditions(also: Conditions, answer: Any) -> None:

@@ -37,11 +37,7 @@ class FitError(InputError, RuntimeError):
 
 def require(module: str, device: Any, dtype: Any, *, least: int = 0, **extents: Any) -> None:
     """Refuse sizes that are no integers, below `least` or beyond all memory, and where or as what no parameter can be."""
-    given = ", ".join(f"{name}={shown(extent)}" for name, extent in extents.items())
-    low = "must not be negative" if least == 0 else f"must be at least {least}"
     for name, extent in extents.items():
-        if isinstance(extent, int) and not isinstance(extent, bool) and extent < least:
-            raise InputError(f"{module}({given}): sizes {low}")
         integer(name, extent, least=least, most=_MOST, where=module)
     if dtype is not None:
         real_dtype(dtype)

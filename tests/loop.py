@@ -195,9 +195,8 @@ lab/judge.py           lab/test_judge lab/test_locked lab/test_no_false_alarm* l
 lab/builder.py         lab/test_machine lab/test_defences lab/test_preprocessed
 lab/locked.py          lab/test_locked
 lab/making.py          lab/test_lab_folder lab/test_labs lab/test_nbgrader*
-lab/mutants.py         lab/test_selftest lab/test_no_false_alarm*
 lab/sandbox.py         lab/test_defences lab/test_judge lab/test_locked
-lab/selftesting.py     lab/test_selftest
+lab/selftesting.py     lab/test_selftest lab/test_no_false_alarm*
 lab/grades.py          lab/test_reports lab/test_hostile
 lab/reporting.py       lab/test_reports lab/test_hostile
 lab/submissions.py     lab/test_submissions lab/test_hostile

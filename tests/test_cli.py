@@ -548,13 +548,13 @@ def test_reader_that_leaves_early() -> None:
 
 @pytest.mark.full
 def test_terminal_gets_colours_and_no_color_is_honoured() -> None:
-    """In a terminal the doctor's states are coloured, and with NO_COLOR they are not."""
+    """In a terminal a source is coloured, and with NO_COLOR it is not."""
     import pty
 
     def in_terminal(**environment: str) -> str:
         reader, writer = pty.openpty()
         process = subprocess.Popen(
-            [sys.executable, "-m", "lltm_inline", "doctor"],
+            [sys.executable, "-m", "lltm_inline", "show", "axpy/cpp"],
             stdout=writer,
             env={**os.environ, "TERM": "xterm-256color", **environment},
         )
@@ -572,8 +572,9 @@ def test_terminal_gets_colours_and_no_color_is_honoured() -> None:
         assert process.wait() == 0
         return output.decode()
 
-    assert "\x1b[32m" in in_terminal(NO_COLOR="")
-    assert "\x1b[32m" not in in_terminal(NO_COLOR="1")
+    cyan = "\x1b[96;"  # of directives
+    assert cyan in in_terminal(NO_COLOR="")
+    assert cyan not in in_terminal(NO_COLOR="1")
 
 
 def test_complaint_at_a_terminal_sends_nobody_to_an_error(capsys: pytest.CaptureFixture[str]) -> None:

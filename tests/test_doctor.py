@@ -309,8 +309,14 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
 
 
-@pytest.mark.parametrize("module", [["lltm_inline", "doctor"], ["lltm_inline.demo"]])
-@pytest.mark.parametrize("package", ["rich", pytest.param("platformdirs", marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    ("package", "module"),
+    [
+        ("rich", ["lltm_inline.demo"]),
+        pytest.param("platformdirs", ["lltm_inline.demo"], marks=pytest.mark.full),
+        pytest.param("platformdirs", ["lltm_inline", "doctor"], marks=pytest.mark.full),
+    ],
+)
 def test_another_package_is_missing(package: str, module: list[str]) -> None:
     """With torch, and without a package that pip brings beside it, the command that installs it is all that is said."""
     command = [sys.executable, "-c", WITHOUT, package, *module]

@@ -12,7 +12,7 @@ import lltm_inline as li
 from lltm_inline import journal
 from lltm_inline.errors import InputError
 from lltm_inline.journal.file import append, read, trim
-from lltm_inline.journal.recovery import look
+from lltm_inline.journal.recovery import recover
 from lltm_inline.model.kernel import Kernel
 from lltm_inline.model.registry import KEPT_TIMINGS
 from lltm_inline.notebook.panel import board
@@ -243,10 +243,10 @@ def test_a_command_shows_it_and_writes_nothing(capsys: Any, tmp_path: Path) -> N
     assert (
         "2.00x faster than tiny/stable (1.98-2.02)" in printed and "brought back 4 revisions of tiny/stable" in printed
     )
-    assert (tmp_path / "history.svg").stat().st_size > 1000 and not journal.is_on()
+    assert (tmp_path / "history.svg").stat().st_size > 1000 and not journal.session()
     assert files == {path: path.read_bytes() for path in (tmp_path / "journal").iterdir()}
     assert main(["history", "tiny/nothing"]) == 2 and "no op or kernel of that name" in capsys.readouterr().err
-    assert len(look(NAME)) == 4
+    assert len(recover(NAME, every=True, own="")) == 4
 
 
 def test_the_journal_keeps_the_last_times(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_the_journal_keeps_the_last_times(tmp_path: Path) -> None:
     for number in range(KEPT_TIMINGS + 3):
         timed(NAME, 1.0 + number)
     path = journal.path_of(journal.session())
-    trim(path, 200)
+    trim(path, 200, KEPT_TIMINGS)
     kept = [line["timings"]["rows"][1]["speedup"] for line in read(path) if "timings" in line]
     assert kept == [4.0 + number for number in range(KEPT_TIMINGS)]
     assert [table.rows[1].speedup for table in li.registry.timed(NAME)] == kept

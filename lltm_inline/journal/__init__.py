@@ -19,7 +19,6 @@ import threading
 import time
 import uuid
 import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -32,15 +31,14 @@ from ..errors import LltmInlineError
 from ..model.kernel import Kernel
 from ..model.registry import KEPT_TIMINGS, State, registry
 from ..tables.timings import Timings
-from .file import Line, Run, append, last_run, started, trim, write_whole
+from .file import Line, append, trim, write_whole
 
-#: For each kernel name so many revisions are kept, the latest ones.
+#: For each kernel name so many revisions are kept, the latest ones, when a file is gone on with.
 KEPT = 200
 
 #: What a process without a notebook has written is kept so long.
 _PROCESS_DAYS = 30
 _DAY = 24 * 3600.0
-_TRIMMED_AFTER = 50
 _PROCESS = "process-"
 _FIELDS = tuple(name for name in Kernel.__dataclass_fields__ if name != "python")
 
@@ -73,22 +71,16 @@ class _Journal:
         saved: when something was written last.
         trouble: why nothing can be written.
         written: the revisions that stand in the file, or will as soon as it can be written, by label.
-        appended: how many of a name this process has appended.
         file: the file that this process has begun.
         is_behind: whether something in `written` may not stand in the file that is begun next.
-        others: the sessions of other files.
-        told: of which other sessions, and kernels, the person was told.
     """
 
     session: str = ""
     saved: float | None = None
     trouble: str = ""
     written: dict[str, Kernel] = field(default_factory=dict)
-    appended: Counter[str] = field(default_factory=Counter)
     file: Path | None = None
     is_behind: bool = False
-    others: dict[Path, tuple[int, Run]] = field(default_factory=dict)
-    told: set[tuple[str, str]] = field(default_factory=set)
     drafts: dict[str, Draft] = field(default_factory=dict)
 
 
@@ -132,11 +124,6 @@ def turn_off() -> None:
         _journal = _Journal()
 
 
-def is_on() -> bool:
-    """Tell whether revisions are written down."""
-    return bool(_journal.session)
-
-
 def session() -> str:
     """Return the name of this process's session; nothing while the journal is off."""
     return _journal.session
@@ -166,15 +153,10 @@ def record(kernel: Kernel, became: State | Timings | None = None) -> None:
             revision, *lines = _lines_of(kernel)
             _append(revision if became is None else {**revision, "aside": True}, *lines)
             note_written(kernel)
-            _journal.appended[kernel.name] += 1
-            if _journal.appended[kernel.name] % _TRIMMED_AFTER == 0:
-                _write(lambda: trim(path_of(_journal.session), KEPT, KEPT_TIMINGS))
         elif became is None:
             _append({"current": kernel.label, "name": kernel.name})
         elif isinstance(became, Timings) or kernel.label in _journal.written:
             _append(_line_of(kernel, became))
-        if became is None:
-            _tell_of_others(kernel.name)
 
 
 def note_written(kernel: Kernel) -> None:
@@ -204,13 +186,13 @@ def save_draft(name: str, texts: Mapping[str, str], params: Mapping[str, int | f
     """
     draft = Draft(name, dict(texts), dict(params), base, time.time())
     _journal.drafts[name] = draft
-    if is_on():
+    if _journal.session:
         _write(lambda: write_whole(_draft_path(name), json.dumps(asdict(draft))))
 
 
 def draft(name: str) -> Draft | None:
     """Return what `save_draft` kept of a name, in this process or in one before it of the same notebook."""
-    if name in _journal.drafts or not is_on():
+    if name in _journal.drafts or not _journal.session:
         return _journal.drafts.get(name)
     try:
         return Draft(**json.loads(_draft_path(name).read_text(encoding="utf-8")))
@@ -221,7 +203,7 @@ def draft(name: str) -> Draft | None:
 def drop_draft(name: str) -> None:
     """Forget a draft: it has become a revision, or was given up."""
     _journal.drafts.pop(name, None)
-    if is_on():
+    if _journal.session:
         _write(lambda: _draft_path(name).unlink(missing_ok=True))
 
 
@@ -267,7 +249,7 @@ def _begun(path: Path) -> list[Line]:
     """Say of a file whose it is, and what is missing there of what was made until now."""
     _remove_old()
     trim(path, KEPT, KEPT_TIMINGS)
-    lines: list[Line] = [{"begin": _journal.session, "pid": os.getpid(), "started": started(os.getpid())}]
+    lines: list[Line] = [{"begin": _journal.session}]
     if _journal.is_behind:
         kernels = _journal.written.values()
         lines += [line for kernel in kernels for line in _lines_of(kernel)]
@@ -297,56 +279,16 @@ def _write(action: Callable[[], Any]) -> bool:
         except (OSError, LltmInlineError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             if not _journal.trouble:
-                _warn(
+                text = (
                     f"revisions are not written to the journal: {reason}. They live until this process ends; to keep them, "
                     "make room, or set LLTM_INLINE_CACHE to a directory that can be written"
                 )
+                # No line of the user's is to blame: none is shown, and none of ours.
+                warnings.warn_explicit(text, RuntimeWarning, "lltm_inline", 1, module=__name__)
             _journal.trouble = reason
             return False
         _journal.saved, _journal.trouble = time.time(), ""
         return True
-
-
-def _warn(text: str) -> None:
-    """Warn of something for which no line of the user's is to blame: no line is shown, and none of ours."""
-    warnings.warn_explicit(text, RuntimeWarning, "lltm_inline", 1, module=__name__)
-
-
-def _tell_of_others(name: str) -> None:
-    """Say once when another notebook that is open makes revisions of the same kernel."""
-    try:
-        latest = time.time() - _DAY
-        others = [path for path in files() if path != path_of(_journal.session) and path.stat().st_mtime > latest]
-        runs = [_run_of(path) for path in others]
-    except (OSError, LltmInlineError):
-        return  # what cannot be read or written is told where that is asked for
-    own = {name, *(kernel.name for kernel in _journal.written.values())}
-    for other in runs:
-        shared = [each for each in sorted(own & other.names) if (other.session, each) not in _journal.told]
-        for each in shared if shared and other.is_alive() and not _is_this_notebook(other.session) else ():
-            _journal.told.add((other.session, each))
-            where = title(other.session)
-            where = f"another {where} ({other.session})" if where == title() else where  # a copy of this notebook
-            _warn(
-                f"{each} is being edited in {where} too. Each notebook keeps its own revisions and their numbers: "
-                f"{each}@1 here is not {each}@1 there"
-            )
-
-
-def _is_this_notebook(other: str) -> bool:
-    """Tell whether a session may well be this notebook by another path: through a link, or as seen from a server's root."""
-    one, two = (Path(os.path.realpath(name) if os.path.isabs(name) else name) for name in (other, session()))
-    short, long = sorted((one, two), key=lambda path: len(path.parts))
-    return one == two or (not short.is_absolute() and long.parts[-len(short.parts) :] == short.parts)
-
-
-def _run_of(path: Path) -> Run:
-    """Return what is at work in another session's file, which is read again only when it has changed."""
-    changed = path.stat().st_mtime_ns
-    known = _journal.others.get(path)
-    if known is None or known[0] != changed:
-        known = _journal.others[path] = changed, last_run(path)
-    return known[1]
 
 
 def _remove_old() -> None:

@@ -12,12 +12,8 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-#: What the system says of when a process was started moves with its clock.
-_CLOCK_SECONDS = 2.0
 
 #: One thing that happened.
 Line = dict[str, Any]
@@ -55,7 +51,7 @@ def read(path: Path) -> list[Line]:
     return [line for line in map(_parsed, text.split("\n")) if line is not None]
 
 
-def trim(path: Path, kept: int, timings: int = 8) -> None:
+def trim(path: Path, kept: int, timings: int) -> None:
     """Leave the last `kept` revisions of each name, each text once, and the last `timings` of each.
 
     Nothing is done where there are no more.
@@ -85,50 +81,6 @@ def write_whole(path: Path, text: str) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-@dataclass(frozen=True)
-class Run:
-    """The last process that wrote into a file.
-
-    Attributes:
-        session: whose file it is.
-        pid, started: of the process.
-        names: the kernels of which it made revisions.
-    """
-
-    session: str
-    pid: Any
-    started: Any
-    names: frozenset[str]
-
-    def is_alive(self) -> bool:
-        """Tell whether the process is still there. Its number alone may be another's by now."""
-        now = started(self.pid)
-        return None not in (now, self.started) and abs(now - self.started) <= _CLOCK_SECONDS
-
-
-def last_run(path: Path) -> Run:
-    """Find out who wrote into a file last.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    lines = read(path)
-    begin = next((number for number in reversed(range(len(lines))) if "begin" in lines[number]), len(lines))
-    first = lines[begin] if begin < len(lines) else {}
-    names = frozenset(str(line.get("name")) for line in lines[begin:] if "kernel" in line)
-    return Run(str(first.get("begin")), first.get("pid"), first.get("started"), names)
-
-
-def started(pid: Any) -> float | None:
-    """Return when a process was started, in seconds since 1970; None when there is none."""
-    import psutil
-
-    try:
-        return float(psutil.Process(pid).create_time())
-    except (psutil.Error, TypeError, ValueError):
-        return None
 
 
 def _latest(lines: list[Line], kept: int, timings: int) -> list[Line]:

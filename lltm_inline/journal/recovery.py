@@ -37,13 +37,11 @@ class _Found:
     timed: list[tuple[Timings, Kernel | None]] = field(default_factory=list)
 
 
-def look(op_or_name: str | None = None) -> Recovered:
-    """Bring back what all notebooks have made, and write nothing down: for a command, which only shows it."""
-    return recover(op_or_name, every=True, own="")
-
-
 def recover(op_or_name: str | None = None, *, every: bool = False, own: str | None = None) -> Recovered:
-    """Bring revisions back; see `registry.recover`, of which this is the inside. `own` is the session, nothing for none."""
+    """Bring revisions back; see `registry.recover`, of which this is the inside.
+
+    `own` is the session; with none, `own=""`, the journal stays off.
+    """
     if op_or_name is not None:
         string("op_or_name", op_or_name)
     boolean("every", every)

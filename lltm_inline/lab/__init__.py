@@ -21,7 +21,6 @@ symbols:     what a text may not say, and what a library may not call
 inside:      what runs behind the locks: builder, runner, and the server that forks them
 sandbox:     the locks: namespaces, Landlock, seccomp, limits
 doctor:      whether they hold on this machine: eleven ways out, each tried
-mutants:     wrong kernels made of a right one
 """
 
 from __future__ import annotations

@@ -18,12 +18,11 @@ def _verb(name: str, help: str, words: tuple[Option, ...] = (), options: tuple[O
     def run(given: Namespace) -> Any:
         """Call a function of labs with what was typed."""
         from .. import lab
-        from .doctor import doctor
 
         values = {each.argument: getattr(given, each.argument) for each in (*words, *options)}
         if "no_mutants" in values:
             values["mutants"] = not values.pop("no_mutants")
-        return (doctor if name == "doctor" else getattr(lab, name))(**values)
+        return getattr(lab, name)(**values)
 
     return Verb(name, help, run, words, options)
 

@@ -18,20 +18,23 @@ from .inside import ESCAPES, ProbeTask
 from .locked import Gone, Locked
 
 _SECONDS, _OUTPUT = 20.0, 1 << 20
-_CURES = {
-    "namespaces": "sudo sysctl -w kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0",
-    "Landlock": "",
-    "seccomp": "sudo apt install libseccomp2",
-}
-_MEANS = {
-    "namespaces": "a user, a network and an IPC namespace of its own",
-    "Landlock": "no file can be opened but the library itself",
-    "seccomp": "only the system calls that computing takes",
-}
-_LACKS = {
-    "namespaces": "denied here; the other locks hold without",
-    "Landlock": "this kernel has none: it takes Linux 5.13 or newer, with landlock in the list of lsm= it is started with",
-    "seccomp": "this kernel has no filters of system calls, or there is no libseccomp",
+#: Of each lock what it means, what it means that there is none, and what brings it.
+_LOCKS = {
+    "namespaces": (
+        "a user, a network and an IPC namespace of its own",
+        "denied here; the other locks hold without",
+        "sudo sysctl -w kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0",
+    ),
+    "Landlock": (
+        "no file can be opened but the library itself",
+        "this kernel has none: it takes Linux 5.13 or newer, with landlock in the list of lsm= it is started with",
+        "",
+    ),
+    "seccomp": (
+        "only the system calls that computing takes",
+        "this kernel has no filters of system calls, or there is no libseccomp",
+        "sudo apt install libseccomp2",
+    ),
 }
 _BARE = "a submission can tell which processes there are, and reach none; the locks hold without"
 _BUBBLE = "sudo apt install bubblewrap"
@@ -50,14 +53,17 @@ class Doctor(Diagnosis):
     @property
     def locked(self) -> bool:
         """Whether nothing got out: without that, `grade` takes no submission unless it is told to trust all of them."""
-        return not any(finding.state == "missing" for finding in self.findings if finding.what != PACKAGES)
+        return not self._open
+
+    @property
+    def _open(self) -> list[str]:
+        return [one.what for one in self.findings if one.state == "missing" and one.what != PACKAGES]
 
     @property
     def headline(self) -> str:
         """The result in one sentence."""
-        open_ = [one.what for one in self.findings if one.state == "missing" and one.what != PACKAGES]
-        if open_:
-            return f"Not locked: {', '.join(open_)}. Submissions are not run here, unless trust=True (--trust) says so."
+        if not self.locked:
+            return f"Not locked: {', '.join(self._open)}. Submissions are not run here, unless trust=True (--trust) says so."
         return "Locked: a submission that runs here reaches no file, no network and no other process."
 
 
@@ -116,6 +122,7 @@ def _around() -> tuple[Finding, Finding]:
 
 
 def _lock(name: str, held: bool) -> Finding:
+    means, lacks, cure = _LOCKS[name]
     if held:
-        return Finding(name, "ok", _MEANS[name])
-    return Finding(name, "missing" if name in sandbox.NEEDED else "optional", _LACKS[name], _CURES[name])
+        return Finding(name, "ok", means)
+    return Finding(name, "missing" if name in sandbox.NEEDED else "optional", lacks, cure)

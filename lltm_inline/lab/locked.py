@@ -91,15 +91,11 @@ def same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and (one == other or one != one)
 
 
-def _plain(value: Any) -> Any:
-    """Return a tensor of plain memory, a list of such, or anything else as it is."""
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if not isinstance(value, Tensor):
-        return value
-    if value.device.type != "cpu" or value.layout != torch.strided:
-        raise RuntimeError(f"a tensor of layout {value.layout} on {value.device} is no input")
-    return value.detach().resolve_conj().resolve_neg()
+def _plain(tensor: Tensor) -> Tensor:
+    """Return a tensor of plain memory."""
+    if tensor.device.type != "cpu" or tensor.layout != torch.strided:
+        raise RuntimeError(f"a tensor of layout {tensor.layout} on {tensor.device} is no input")
+    return tensor.detach().resolve_conj().resolve_neg()
 
 
 _servers: dict[tuple[tuple[str, str], ...], ForkClient] = {}
@@ -324,7 +320,7 @@ class Locked(Forked, AbstractContextManager["Locked"]):
         Returns:
             What describes them, and for each tensor where its storage lies and that storage itself, as bytes.
         """
-        plain = [_plain(value) for value in values]
+        plain = [function.each(value, _plain) for value in values]
         flat = [one for value in plain for one in (value if isinstance(value, list) else [value])]
         wholes = [
             torch.empty(0, dtype=torch.uint8).set_(one.untyped_storage()) for one in flat if isinstance(one, Tensor)

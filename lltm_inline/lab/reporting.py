@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from itertools import combinations
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..base.arguments import path_of, plural, using_file
 from ..cpp.masks import mask
@@ -283,7 +283,7 @@ def class_page(grades: Grades, pages: Mapping[str, str]) -> Html:
     if fallen := grades.fallen.most_common():
         rows = [[name, Cell(count, align="num"), bar(count / fallen[0][1], kind="bad")] for name, count in fallen]
         parts.append(table(["criterion", Cell("students", align="num"), ""], rows, caption="criteria that failed most"))
-    parts += [_pair(grades, pair) for pair in likenesses(grades)]
+    parts += [_pair(grades, *pair) for pair in likenesses(grades)]
     people: list[list[object]] = []
     for student in grades.students:
         link = tag("a", student, href=pages[student]) if student in pages else student
@@ -294,16 +294,12 @@ def class_page(grades: Grades, pages: Mapping[str, str]) -> Html:
     return join(parts)
 
 
-class Likeness(NamedTuple):
-    """Two texts that are nearly the same, and how much so: 1 for the same tokens."""
+def likenesses(grades: Grades) -> list[tuple[float, Grade, Grade]]:
+    """List the pairs of students whose texts have most in common, names of variables, comments and what most have apart.
 
-    share: float
-    one: Grade
-    other: Grade
-
-
-def likenesses(grades: Grades) -> list[Likeness]:
-    """List the pairs of students whose texts have most in common, names of variables, comments and what most have apart."""
+    Returns:
+        Of each how much it is, 1 for the same tokens, and the two.
+    """
     found = []
     by_exercise: dict[str, list[tuple[Grade, set[int]]]] = {}
     for grade in grades.grades:
@@ -319,8 +315,8 @@ def likenesses(grades: Grades) -> list[Likeness]:
             both = len(mine & theirs)
             share = both / max(1, len(mine) + len(theirs) - both)
             if share >= _ALIKE:
-                found.append(Likeness(share, one, other))
-    return sorted(found, key=lambda pair: -pair.share)[:_MOST_PAIRS]
+                found.append((share, one, other))
+    return sorted(found, key=lambda pair: -pair[0])[:_MOST_PAIRS]
 
 
 def _runs(text: str) -> set[int]:
@@ -329,11 +325,11 @@ def _runs(text: str) -> set[int]:
     return {hash(tuple(tokens[at : at + _RUN])) for at in range(len(tokens) - _RUN + 1)}
 
 
-def _pair(grades: Grades, pair: Likeness) -> Html:
+def _pair(grades: Grades, share: float, one: Grade, other: Grade) -> Html:
     """Show two texts side by side."""
-    title = f"{pair.one.exercise}: {pair.one.student} and {pair.other.student} have {pair.share:.0%} in common"
+    title = f"{one.exercise}: {one.student} and {other.student} have {share:.0%} in common"
     both = [
         tag("div", paragraph(tag("b", grade.student)), _source(grades.texts[grade.text], grade.student), cls="li-wide")
-        for grade in (pair.one, pair.other)
+        for grade in (one, other)
     ]
     return fold(title, tag("div", *both, style="display:grid;grid-template-columns:1fr 1fr;gap:1em"))

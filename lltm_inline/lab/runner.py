@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
@@ -10,7 +11,6 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from itertools import takewhile
 from string import hexdigits
 from typing import Any, NamedTuple
 
@@ -72,6 +72,7 @@ class Runner(AbstractContextManager["Runner"]):
 
     Attributes:
         library, limits, trust: as above.
+        numbers: of its requests; the first two of a process lock it and load the library.
         spent: seconds in which its answers were waited for, in all processes.
         faults: what was seen beside the calls that were asked for.
         raised: how many calls have raised.
@@ -99,8 +100,8 @@ class Runner(AbstractContextManager["Runner"]):
         except LltmInlineError as error:
             raise InfraError(f"what runs submissions cannot be compiled: {error}") from error
         self.process: Locked | None = None
+        self.numbers = itertools.count(2)
         self.spent = 0.0
-        self._number = 1
         self._forgotten: list[int] = []
         self.guard, self.dtype = "", torch.float64
         self.damages: list[Damage] = []
@@ -118,7 +119,7 @@ class Runner(AbstractContextManager["Runner"]):
         if self.process is None:
             seconds = math.ceil(_IN_ALL * self.limits.seconds * processors())
             task = RunTask(self.library, self._helpers, self.limits.memory, seconds)
-            self.process, self._number, self._forgotten = Locked(task, self.limits.output), 1, []
+            self.process, self._forgotten = Locked(task, self.limits.output), []
             try:
                 held = self.process.receive(0, _LOAD_SECONDS).text.split(", ")
                 missing = [name for name in sandbox.NEEDED if name not in held]
@@ -167,7 +168,7 @@ class Runner(AbstractContextManager["Runner"]):
         process.require_silence()
         if of and process is not of.process:
             raise Gone("has ended since its forward was called")
-        number = self.next_number()
+        number = next(self.numbers)
         laid, kept = process.lay(number, values, () if of else wanted)
         call = _Call(self, process, number, kept)
         ask = Ask(
@@ -260,18 +261,13 @@ class Runner(AbstractContextManager["Runner"]):
     def _with_lines(self, said: str) -> str:
         """Write lines of the text in the place of addresses of its library."""
         first, *parts = said.split("line @")
-        at = [int("".join(takewhile(hexdigits.__contains__, part))[:8] or "0", 16) for part in parts]
+        at = [int("".join(itertools.takewhile(hexdigits.__contains__, part))[:8] or "0", 16) for part in parts]
         own = {at: place.line for at, place in lines_of(at, self.library.build.path).items()}
         told = (
             f"line {own.get(one, 'that is not known')}{part.lstrip(hexdigits)}"
             for one, part in zip(at, parts, strict=True)
         )
         return "".join((first, *told))
-
-    def next_number(self) -> int:
-        """Return the number of the next request."""
-        self._number += 1
-        return self._number
 
     def _differentiable(self) -> Any:
         """Make the function of autograd that stands for the kernel here."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +14,33 @@ from typing import Any
 
 from ..base.above import Sheet
 from ..base.arguments import plural, using_file
+from ..cpp.masks import mask
 from ..model.op import FrozenDict
+from .cells import BEGIN, cut
 from .grades import NOT_RUN, Mark
 from .grading import How, Job, Outcome, judge, marks_of, require_sandbox
 from .lab import SELFTEST, Exercise, Lab, own_folder, read_lab, speed_of
-from .mutants import mutants as changed
+
+#: What is changed into what, with the word for it. Each pattern finds a place in the code of a text.
+_CHANGES = (
+    ("operator", r"(?<=[\w)\]] )\+(?= [\w(])", ("-", "*")),
+    ("operator", r"(?<=[\w)\]] )-(?= [\w(])", ("+",)),
+    ("operator", r"(?<=[\w)\]] )\*(?= [\w(])", ("+", "/")),
+    ("operator", r"(?<=[\w)\]] )/(?= [\w(])", ("*",)),
+    ("operator", r"(?<= )\+=(?= )", ("-=", "=")),
+    ("operator", r"(?<= )-=(?= )", ("+=",)),
+    ("operator", r"(?<= )&&(?= )", ("||",)),
+    ("bound", r"(?<=[\w)] )<(?= [\w(])(?!.*>)", ("<=",)),
+    ("bound", r"(?<=[\w)] )<=(?= [\w(])", ("<",)),
+    ("bound", r"(?<=[\w)] )>(?= [\w(])(?<!-> )", (">=", "<")),
+    ("bound", r"(?<=[\w)] )>=(?= [\w(])", (">",)),
+    ("bound", r"(?<=\w = )0(?=; )", ("1",)),
+    ("index", r"(?<=\[)([a-z]\w*)(?=\])", (r"\1 + 1", r"\1 - 1", "0")),
+    ("constant", r"(?<![\w.\[$#])(\d+\.\d+)(?![\w.])", (r"(\1 + 0.5)", r"(-\1)")),
+    ("constant", r"(?<=[(*/+,-] )([2-9])(?=[\s;),])", (r"(\1 + 1)",)),
+    ("function", r"\b(?:std::)?tanh\b(?=\()", ("std::sin",)),
+    ("function", r"\b(?:std::)?exp\b(?=\()", ("std::expm1",)),
+)
 
 
 @dataclass(frozen=True)
@@ -144,7 +168,7 @@ def _trials(exercise: Exercise, lab: Lab, mutants: bool) -> list[_Planned]:
         *(("wrong", name, wrong, criterion, why) for name, (wrong, criterion, why) in exercise.wrong.items()),
     ]
     if mutants:
-        given += [("mutant", f"line {one.line}: {one.change}", one.text, "", "") for one in changed(text, lab.secret)]
+        given += [("mutant", change, mutant, "", "") for mutant, change in mutants_of(text, lab.secret).items()]
     return [
         (exercise, kind, name, Job(exercise.grade_id, body, FrozenDict(params)), by, why)
         for kind, name, body, by, why in given
@@ -176,3 +200,38 @@ def _ran(marks: Sequence[Mark]) -> bool:
     """Tell whether a text was run: one that was not loses every point, and shows nothing but why."""
     lost = [mark for mark in marks if mark.points < mark.of]
     return all(mark.criterion != "builds" and not mark.reason.startswith(NOT_RUN) for mark in lost)
+
+
+def mutants_of(solution: str, seed: int | bytes = 0, most: int = 40) -> dict[str, str]:
+    """Make wrong kernels of a right one, each with one operator, index, bound or constant changed: what grading must notice.
+
+    Args:
+        solution: a right text.
+        seed: chooses, where there are more.
+        most: how many at most.
+
+    Returns:
+        By their texts what was changed, in the order of the lines between `// BEGIN SOLUTION` and `// END SOLUTION` where a text
+        has such. What changes nothing that can be seen, such as the grain of a loop, may be among them.
+
+    Example:
+        >>> sorted({*mutants_of("z[i] = a * x[i] + y[i];").values()})[:2]
+        ["line 1: index 'i' -> '0'", "line 1: index 'i' -> 'i + 1'"]
+    """
+    code = mask(solution)
+    # What students are given beside the solution is not what they write, and in the solution it may never be reached.
+    given = set(cut(solution, "solution").split("\n")) if BEGIN in solution else set()
+    lines = solution.split("\n")
+    found: dict[str, tuple[int, str]] = {}
+    for word, pattern, into in _CHANGES:
+        for match in re.finditer(pattern, code):
+            for template in into:
+                new = match.expand(template)
+                text = solution[: match.start()] + new + solution[match.end() :]
+                line = solution.count("\n", 0, match.start()) + 1
+                if text != solution and lines[line - 1] not in given:
+                    found.setdefault(text, (line, f"{word} {match[0]!r} -> {new!r}"))
+    chosen = list(found.items())
+    if len(chosen) > most:
+        chosen = random.Random(seed).sample(chosen, most)
+    return {text: f"line {line}: {change}" for text, (line, change) in sorted(chosen, key=lambda one: one[1])}

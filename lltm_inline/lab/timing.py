@@ -144,7 +144,7 @@ class Line:
             argument.name in gradients and isinstance(value, Tensor)
             for argument, value in zip(self._op.signature.inputs, inputs, strict=True)
         ]
-        number = runner.next_number()
+        number = next(runner.numbers)
         forget = tuple(number for number, _ in self._held[1:-1])
         del self._held[1:-1]
         for old in forget:

@@ -16,8 +16,7 @@ from nbclient import NotebookClient
 import lltm_inline as li
 from lltm_inline.lab import Lab, Mark, read_lab, selftesting
 from lltm_inline.lab.grading import How, Job, Outcome, judge, marks_of
-from lltm_inline.lab.mutants import mutants
-from lltm_inline.lab.selftesting import Selftest, Trial, _ran, _trial
+from lltm_inline.lab.selftesting import Selftest, Trial, _ran, _trial, mutants_of
 from tests.lab.shared import KERNEL, TOML, book, lab_in
 from tests.lab.test_labs import CUDA, LABS, NAMES
 from tests.needs import needs
@@ -62,7 +61,7 @@ def test_what_is_not_run_shows_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     """Where all but the solution fails to compile, in a lab without points for that, no mutant is counted."""
     lab = lab_in(tmp_path, TOML.replace("builds = 1, ", ""))
     (exercise,) = lab.exercises
-    assert mutants(exercise.solution[0])
+    assert mutants_of(exercise.solution[0])
 
     def judge(lab: Lab, jobs: list[Job], run: str, keep: Callable[[Outcome], None], *_: Any) -> None:
         for job in jobs:
@@ -129,8 +128,9 @@ def test_mutants_of_a_solution_that_falls() -> None:
 def test_what_is_handed_out_is_not_changed() -> None:
     """Changes are made where students write; a text without marks is changed everywhere."""
     text = "x = a + b;\n// BEGIN SOLUTION\ny = a + b;\n// END SOLUTION\nz = a + b;\n"
-    assert {one.line for one in mutants(text)} == {3}
-    assert {one.line for one in mutants(text.replace("SOLUTION", "IT"))} == {1, 3, 5}
+    assert {change[:7] for change in mutants_of(text).values()} == {"line 3:"}
+    everywhere = mutants_of(text.replace("SOLUTION", "IT")).values()
+    assert {change[:7] for change in everywhere} == {"line 1:", "line 3:", "line 5:"}
 
 
 @pytest.mark.full
