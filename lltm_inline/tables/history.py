@@ -15,7 +15,7 @@ from ..base.arguments import plural
 from ..model.kernel import Kernel
 from ..model.registry import History, State, diff, registry
 from .timings import Row, Timings
-from .words import outcome, sentence, spread_text
+from .words import comparison, outcome, sentence, spread_text
 
 _STATES = {"built": "compiles", "failed": "does not compile", "right": "right", "wrong": "WRONG", "crashed": "CRASHES",
            "timeout": "TIMES OUT", "shipped": "ships"}  # fmt: skip
@@ -56,14 +56,12 @@ class Step:
     """How fast a revision was at one size in one direction.
 
     Attributes:
-        row: its times; `speedup` and the ends of its interval are over what it was edited from.
-        over: label of that; nothing where the two cannot be compared.
-        words: of the comparison, or why there is none.
+        row: its times.
+        words: how they compare with what it was edited from, or why they cannot be compared.
         is_best: no right revision was measurably faster so far.
     """
 
     row: Row
-    over: str
     words: str
     is_best: bool = False
 
@@ -91,7 +89,7 @@ class Course:
         Example:
             >>> what = dict(op="axpy", size={"B": 3}, direction="forward", dtype="float32", device="cpu", calls=1, samples=9)
             >>> what |= dict(q1=1, q3=1, speedup=1, speedup_low=None, speedup_high=None)
-            >>> Course(tuple(Step(Row("axpy/cpp", **what, median=s), "", "") for s in (8, 4, 1))).spark
+            >>> Course(tuple(Step(Row("axpy/cpp", **what, median=s), "") for s in (8, 4, 1))).spark
             '█▄▁'
         """
         most = max(step.row.median for step in self.steps)
@@ -165,12 +163,10 @@ def _course(history: History, rows: dict[str, Row]) -> Course:
             continue
         parent = registry.parent_of(kernel)
         ratio = _ratio(row, parent.label) if parent else None
+        words = f"not timed beside {parent.label}" if parent else ""
         if parent and ratio:
-            row = replace(row, speedup=ratio[0], speedup_low=ratio[1], speedup_high=ratio[2])
-            words = sentence("", parent.label, row.words).strip().removeprefix("is ")
-        else:
-            words = f"not timed beside {parent.label}" if parent else ""
-        steps.append(Step(row, parent.label if parent and ratio else "", words))
+            words = sentence("", parent.label, comparison(*ratio)).strip().removeprefix("is ")
+        steps.append(Step(row, words))
         if registry.state(kernel.label).name in _BAD:
             continue
         if not best:
