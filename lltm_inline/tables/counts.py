@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ..base.above import Shown, aligned
 from ..base.arguments import LARGEST, one_of, plural
-from .table import BaseRow, DirectedTable
+from .table import BaseRow, Table
 from .timings import TITLES
 from .words import three
 
@@ -111,7 +111,7 @@ def _unit(what: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, repr=False)
-class Counts(DirectedTable[CountsRow], Shown):
+class Counts(Table[CountsRow], Shown):
     """The memory accesses of launches: exact, and the same on every machine. They contain no times.
 
     It displays itself as totals next to a baseline, then line by line; `li.plot` draws which thread wants which address.

@@ -105,14 +105,9 @@ class Memory(Table[MemoryRow], Shown):
         return "\n".join(lines) or ("nothing to compare with" if self.rows else "nothing was measured")
 
     @property
-    def title(self) -> str:
-        """What was measured, without the sizes: `lltm, float32, cpu, 4 layers`."""
-        return self.rows[0].subject
-
-    @property
     def caption(self) -> str:
-        """The title, and how to read the columns."""
-        return f"{self.title}: memory above inputs and parameters, and the ratio to {self.baseline}"
+        """What was measured, and how to read the columns."""
+        return f"{self.rows[0].subject}: memory above inputs and parameters, and the ratio to {self.baseline}"
 
     def _warnings(self) -> list[str]:
         return [line for line in self.verdict().split("\n") if " for good " in line]

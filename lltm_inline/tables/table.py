@@ -43,15 +43,15 @@ def _integers(name: str, values: Any, *, where: str = "", **bounds: Any) -> tupl
 
 _number = partial(number, positive=True, most=_MOST)
 
-#: What a column may hold, by the type of its field: how a value is looked at, and how it is read from a cell of a CSV file.
-_COLUMNS: dict[str, tuple[Callable[..., Any], Callable[[str], Any]]] = {
-    "Mapping[str, int]": (_size, int),
-    "float": (_number, float),
-    "float | None": (_optional_number, lambda text: float(text) if text else None),
-    "int": (integer, int),
-    "str": (string, str),
-    "tuple[int, ...]": (_integers, lambda text: tuple(map(int, text.split()))),
-    "tuple[str, ...]": (strings, lambda text: tuple(shlex.split(text))),
+#: How the value of a column is looked at, by the type of its field.
+_COLUMNS: dict[str, Callable[..., Any]] = {
+    "Mapping[str, int]": _size,
+    "float": _number,
+    "float | None": _optional_number,
+    "int": integer,
+    "str": string,
+    "tuple[int, ...]": _integers,
+    "tuple[str, ...]": strings,
 }
 
 
@@ -75,7 +75,7 @@ class BaseRow:
 
     def __post_init__(self) -> None:
         for column in self.columns():
-            check, _ = _COLUMNS[str(column.type)]
+            check = _COLUMNS[str(column.type)]
             value = check(column.name, getattr(self, column.name), where=self._where, **column.metadata)
             object.__setattr__(self, column.name, value)
 
@@ -176,18 +176,23 @@ class Table(JsonFile, Generic[_Row]):
         object.__setattr__(self, "rows", tuple(self.rows))
         string("baseline", self.baseline)
 
-    def select(self, *, kernel: str | None = None, size: Mapping[str, int] | None = None) -> Self:
-        """Keep the rows of one kernel or size, and the baseline.
+    def select(
+        self, *, kernel: str | None = None, direction: str | None = None, size: Mapping[str, int] | None = None
+    ) -> Self:
+        """Keep the rows of one kernel, direction or size, and the baseline. Rows of memory have no direction.
 
         Raises:
-            InputError: a label that is no string, or a size that is no dict.
+            InputError: a label or direction that is no string, or a size that is no dict.
         """
-        return self._select(size=None if size is None else _size("size", size), kernel=_text_or_none("kernel", kernel))
-
-    def _select(self, **wanted: Any) -> Self:
-        """Keep the rows that have these values; None stands for any."""
-        asked = {name: value for name, value in wanted.items() if value is not None}
-        rows = (row for row in self.rows if all(getattr(row, name) == value for name, value in asked.items()))
+        asked: dict[str, Any] = {"kernel": kernel, "direction": direction}
+        asked = {
+            name: string(name, value, want="a string, or None for all")
+            for name, value in asked.items()
+            if value is not None
+        }
+        if size is not None:
+            asked["size"] = _size("size", size)
+        rows = (row for row in self.rows if all(getattr(row, name, None) == value for name, value in asked.items()))
         return replace(self, rows=tuple(rows))
 
     @property
@@ -226,8 +231,8 @@ class Table(JsonFile, Generic[_Row]):
         return ""
 
     def case(self, row: _Row) -> str:
-        """Name what is compared beside each other: the rows of one size."""
-        return row.size_text
+        """Name what is compared beside each other: the rows of one size, and of one direction where they have one."""
+        return ", ".join(filter(None, [row.size_text, getattr(row, "direction", "")]))
 
     def cases(self) -> dict[str, list[_Row]]:
         """Return the rows of each case, the baseline first."""
@@ -290,57 +295,6 @@ class Table(JsonFile, Generic[_Row]):
             names += letters if column.name == "size" else [column.name]
         rows = [{**row.size, **row.to_dict()} for row in self.rows]
         return write_csv(path, ["baseline", *names], [[self.baseline, *map(row.get, names)] for row in rows])
-
-    @classmethod
-    def from_csv(cls, path: str | Path) -> Self:
-        """Read what `to_csv` wrote: every number comes back exactly.
-
-        Raises:
-            InputError: columns are missing, or a cell is no number.
-            FileError: it cannot be read.
-        """
-        columns = {column.name: _COLUMNS[str(column.type)][1] for column in cls._row.columns() if column.name != "size"}
-        path, rows = path_of("path", path), []
-        with using_file(path), path.open(newline="", encoding="utf-8") as file:
-            try:
-                reader = csv.DictReader(file)
-                if missing := [name for name in ("baseline", *columns) if name not in (reader.fieldnames or ())]:
-                    raise ValueError(f"no column {', '.join(missing)}")
-                records = list(reader)
-                if any(None in record or None in record.values() for record in records):
-                    raise ValueError("a line has more or fewer cells than there are columns")
-                for record in records:
-                    size = {name: int(text) for name, text in record.items() if name.isupper() and text}
-                    rows.append(cls._row(size=size, **{name: read(record[name]) for name, read in columns.items()}))
-            except (ValueError, csv.Error) as error:
-                raise InputError(f"{shown(str(path))} was not written by to_csv: {error}") from error
-        baselines = {record["baseline"] for record in records}
-        if len(baselines) > 1:
-            raise InputError(f"{path} holds several baselines ({', '.join(sorted(baselines))}), want one")
-        return cls(tuple(rows), next(iter(baselines), ""))
-
-
-class DirectedTable(Table[_Row]):
-    """A table of which each row is of one direction, `forward` or another."""
-
-    def select(
-        self, *, kernel: str | None = None, direction: str | None = None, size: Mapping[str, int] | None = None
-    ) -> Self:
-        """Keep the rows of one kernel, direction or size, and the baseline.
-
-        Raises:
-            InputError: a label or direction that is no string, or a size that is no dict.
-        """
-        return super().select(kernel=kernel, size=size)._select(direction=_text_or_none("direction", direction))
-
-    def case(self, row: Any) -> str:
-        """Name what is compared beside each other: the rows of one size and direction."""
-        return f"{row.size_text}, {row.direction}"
-
-
-def _text_or_none(name: str, value: Any) -> Any:
-    """Refuse what is neither a string nor None."""
-    return value if value is None else string(name, value, want="a string, or None for all")
 
 
 def require_format(data: Any, form: str, what: str) -> None:

@@ -11,7 +11,7 @@ from typing import ClassVar
 from ..base.above import Shown
 from ..base.arguments import one_of
 from ..base.device import DEVICES
-from .table import BaseRow, DirectedTable
+from .table import BaseRow, Table
 from .words import CROWD, comparison, finding, interval_text, outcome, sentence, share_text, spread_text, three
 
 #: What can be timed: `both` is forward and backward in one go.
@@ -120,7 +120,7 @@ class Row(BaseRow):
 
 
 @dataclass(frozen=True, repr=False)
-class Timings(DirectedTable[Row], Shown):
+class Timings(Table[Row], Shown):
     """All rows of one benchmark. Displays itself as a table; see `verdict` for the findings in words.
 
     Args:
@@ -224,12 +224,10 @@ class Timings(DirectedTable[Row], Shown):
         return text
 
     @property
-    def title(self) -> str:
+    def caption(self) -> str:
         """What was timed, and how to read the columns."""
         compared = f", speed-up over {self.baseline} (99 % interval)" if len(self.kernels) > 1 else ""
         return f"{self.rows[0].subject}: median (quartiles){compared}"
-
-    caption = title
 
     def cells(self, row: Row) -> tuple[str, ...]:
         """Write a row as cells of the table, without its kernel."""
