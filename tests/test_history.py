@@ -86,8 +86,7 @@ def test_the_panel_says_of_each_revision_how_fast_it_was() -> None:
         3: "",
     }
     shown = board.history_of(li.registry[NAME])
-    assert 'times of tiny/stable by revision: N=4, forward <span aria-hidden="true">█▄</span>' in shown
-    assert "best so far" in shown and not read_page(shown).problems
+    assert "times of tiny/stable by revision" in shown and "best so far" in shown and not read_page(shown).problems
     assert board.history_of(li.registry["axpy/cpp"]) == ""
 
 
@@ -103,7 +102,7 @@ def test_each_is_compared_with_what_it_was_edited_from() -> None:
         "against tiny/stable@1: no measurable difference (0.99-1.03)",
         "4.04x slower than tiny/stable@2 (3.98-4.10)",
     ]
-    assert [step.is_best for step in only().steps] == [False, True, False, False] and only().spark == "▄▂▂█"
+    assert [step.is_best for step in only().steps] == [False, True, False, False]
 
 
 def test_a_parent_that_was_the_baseline_gives_the_interval_as_measured() -> None:
@@ -147,11 +146,10 @@ def test_a_baseline_that_was_built_otherwise_is_another(base: dict[str, Any]) ->
 def test_too_few_rounds_and_the_latest_time() -> None:
     """Without an interval nothing is claimed; of two times of one revision the later one counts."""
     timed(NAME, 1.0)
-    assert only().spark == "", "one alone would be a black block"
     timed(f"{NAME}@1", 3.0, speedup_low=None, speedup_high=None)
     assert words()[1] == "against tiny/stable: too few rounds to tell"
     timed(f"{NAME}@1", 0.5)
-    assert words()[1] == "2.00x slower than tiny/stable (1.97-2.03)" and only().spark == "▄█"
+    assert words()[1] == "2.00x slower than tiny/stable (1.97-2.03)"
 
 
 def test_what_is_wrong_is_never_the_best(made: list[Kernel]) -> None:
@@ -176,7 +174,7 @@ def test_text_and_html(made: list[Kernel]) -> None:
     told = str(history)
     assert "   tiny/stable@2            WRONG            1 line from tiny/stable@1\n-> tiny/stable@3 " in told
     assert told.count("\n\ntime per call (quartiles), tiny, float32, cpu; -O3, 2 threads, g++ 12, ") == 2
-    assert "\nN=4, forward  █▄\n" in told
+    assert "\nN=4, forward\n" in told
     assert "2.00x faster than tiny/stable (1.97-2.03)  best so far\n" in told
     page = history._repr_html_()
     assert not read_page(page).problems and "best so far" in page and "not timed beside tiny/stable@1" in page

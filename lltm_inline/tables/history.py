@@ -21,7 +21,6 @@ _STATES = {"built": "compiles", "failed": "does not compile", "right": "right", 
            "timeout": "TIMES OUT", "shipped": "ships"}  # fmt: skip
 #: What is never the best, however fast it is.
 _BAD = ("failed", "wrong", "crashed")
-_BLOCKS = "▁▂▃▄▅▆▇█"
 #: How many times faster, and the ends of the interval, where there is one.
 _Ratio = tuple[float, float | None, float | None]
 
@@ -81,20 +80,6 @@ class Course:
         """Size and direction."""
         row = self.steps[0].row
         return f"{row.size_text}, {row.direction}"
-
-    @property
-    def spark(self) -> str:
-        """The times as a row of bars from zero: the lower, the faster; nothing of one alone, which would be a black block.
-
-        Example:
-            >>> what = dict(op="axpy", size={"B": 3}, direction="forward", dtype="float32", device="cpu", calls=1, samples=9)
-            >>> what |= dict(q1=1, q3=1, speedup=1, speedup_low=None, speedup_high=None)
-            >>> Course(tuple(Step(Row("axpy/cpp", **what, median=s), "") for s in (8, 4, 1))).spark
-            '█▄▁'
-        """
-        most = max(step.row.median for step in self.steps)
-        blocks = [_BLOCKS[math.ceil(step.row.median / most * len(_BLOCKS)) - 1] for step in self.steps]
-        return "".join(blocks) if len(blocks) > 1 else ""
 
     @property
     def cells(self) -> list[tuple[str, ...]]:
@@ -211,9 +196,6 @@ def history_text(history: History) -> str:
     for subject, courses in courses_of(history).items():
         rows: list[Sequence[str]] = []
         for course in courses:
-            rows += [
-                (f"{course.case}  {course.spark}".rstrip(),),
-                *((f"  {label}", *rest) for label, *rest in course.cells),
-            ]
+            rows += [(course.case,), *((f"  {label}", *rest) for label, *rest in course.cells)]
         lines += ["", f"time per call (quartiles), {subject}", *aligned(rows)]
     return "\n".join(lines)

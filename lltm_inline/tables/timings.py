@@ -140,7 +140,6 @@ class Timings(Table[Row], Shown):
     _format = "lltm_inline timings 1"
     _what = "a benchmark's timings"
     _nothing = "Timings: nothing was timed"
-    _alone = "was timed alone"
     _heads = ("time", "speed-up", "GFLOP/s", "GB/s", "share of peak")
 
     @property
@@ -178,20 +177,16 @@ class Timings(Table[Row], Shown):
         """Return the lines of the verdict that say how kernels compare."""
         others = [kernel for kernel in self.kernels if kernel != self.baseline]
         if self.rows and not others:
-            return [f"{self.baseline} {self._alone}: nothing to compare it with"]
+            return [f"{self.baseline} is timed alone: nothing to compare it with"]
         lines = []
         for kernel in others:
             rows = self.select(kernel=kernel).rows
             if len(rows) == 1:
-                lines.append(self._worded(sentence(kernel, self.baseline, rows[0].words), rows[0]))
+                lines.append(sentence(kernel, self.baseline, rows[0].words))
             else:
-                lines.append(self._worded(self._overall(kernel, rows)))
-                lines += [f"  {self.case(row)}: {self._worded(row.words, row)}" for row in rows]
+                lines.append(self._overall(kernel, rows))
+                lines += [f"  {self.case(row)}: {row.words}" for row in rows]
         return lines
-
-    def _worded(self, text: str, row: Row | None = None) -> str:
-        """Return what is said of a row, or of all rows of a kernel; a benchmark that still runs says more."""
-        return text
 
     def _noise(self) -> list[str]:
         """Return a line of warning if in most rows the middle half of the samples is far apart."""

@@ -17,7 +17,7 @@ from ... import journal
 from ...errors import LltmInlineError
 from ...model.kernel import Kernel
 from ...model.registry import registry
-from ...show.markup import Html, join, tag
+from ...show.markup import Html, tag
 from ...show.parts import fold, folded, note, page, plain
 from ...tables.history import became, courses_of
 
@@ -163,13 +163,9 @@ def revisions_of(kernel: Kernel) -> list[dict[str, Any]]:
 
 
 def history_of(kernel: Kernel) -> str:
-    """Show how fast the revisions of a kernel were: the courses of their times, and behind a fold all that is known of them."""
+    """Show behind a fold how fast the revisions of a kernel were, and what else is known of them."""
     history = registry.history(kernel.name)
-    courses = [course for together in courses_of(history).values() for course in together]
-    if not courses:
-        return ""
-    sparks = [join([f"{course.case} ", tag("span", course.spark, aria_hidden="true"), " "]) for course in courses]
-    return str(page(fold(join([f"times of {kernel.name} by revision: ", *sparks]), Html(in_html(history)))))
+    return str(page(fold(f"times of {kernel.name} by revision", Html(in_html(history))))) if courses_of(history) else ""
 
 
 def left_of(kernel: Kernel) -> journal.Draft | None:

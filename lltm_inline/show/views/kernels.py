@@ -108,7 +108,7 @@ def history(shown: History) -> Html:
 
 def _course(shown: Course) -> list[list[object]]:
     longest = max(step.row.q3 for step in shown.steps)
-    lines: list[list[object]] = [[join([f"{shown.case} ", tag("span", shown.spark, aria_hidden="true")])]]
+    lines: list[list[object]] = [[shown.case]]
     for step, (label, time, words, best) in zip(shown.steps, shown.cells, strict=True):
         ends = [step.row.median / longest, step.row.q1 / longest, step.row.q3 / longest]
         drawn, found = bar(*ends, kind="good" if best else "plain"), badge(best, "good") if best else ""
