@@ -283,7 +283,7 @@ def test_timings_say_first_what_was_found() -> None:
 
 def test_numbers_stay_in_one_line() -> None:
     """An interval is never broken at its dash, in a table of timings or of memory: where it is narrow it stands below its number."""
-    row = MemoryRow("a/b", "a", {"B": 3}, 1, "float32", "cpu", held=3_500_000, outputs=5, peak=9)
+    row = MemoryRow("a/b", "a", {"B": 3}, "float32", "cpu", 1, held=3_500_000, outputs=5, peak=9)
     for shown, count in ((views.timings(TIMINGS).partition("<table")[2], 8), (views.memory(Memory((row,), "a/b")), 3)):
         numbers = re.findall(r'<span class="li-(?:num|whole)[^"]*">([^<]+)', shown)
         assert len([one for one in numbers if re.search(r"\d", one)]) >= count, numbers

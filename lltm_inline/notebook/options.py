@@ -140,7 +140,6 @@ def parse_how(line: str) -> dict[str, Any]:
 
 
 def _pairs(option: str, words: Sequence[str]) -> list[tuple[str, str]]:
-    """Split words such as `UNROLL=8`."""
     pairs = []
     for word in words:
         name, equals, value = word.rstrip(",").partition("=")

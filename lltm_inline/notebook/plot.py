@@ -326,7 +326,6 @@ def _plot_sweep(sweep: Sweep, size: tuple[float, float] | None) -> Figure:
 
 
 def _sweep_map(axes: Axes, sweep: Sweep) -> None:
-    """Draw a cell for each pair of values."""
     down, across = sweep.params
     told = [row.speedup for row in sweep.timings.rows if row.outcome != "unknown"]
     reach = max([_LEAST_REACH, *(max(speedup, 1 / speedup) for speedup in told)])

@@ -135,8 +135,8 @@ class Cell:
         return " ".join([f"li-{name}" for name in (self.align if self.align != "left" else "", self.kind) if name])
 
 
-def right_or_wrong(text: str, *, right: str = "ok") -> Cell:
-    """Make a cell of a matrix of right and wrong: ✓ for `right`, ✗ and the text for anything else, a dash for nothing.
+def right_or_wrong(text: str) -> Cell:
+    """Make a cell of a matrix of right and wrong: ✓ for "ok", ✗ and the text for anything else, a dash for nothing.
 
     Example:
         >>> right_or_wrong("ok").kind, right_or_wrong("110/330").kind, right_or_wrong("").content
@@ -144,7 +144,7 @@ def right_or_wrong(text: str, *, right: str = "ok") -> Cell:
     """
     if not text:
         return Cell(tag("span", "-", aria_label="not looked at", role="img"), align="mid")
-    if text == right:
+    if text == "ok":
         return Cell(tick(True), "good", "mid")
     return Cell(join([tick(False, "wrong: "), " ", text]), "bad", "mid")
 
@@ -185,12 +185,7 @@ def with_interval(text: str, *after: object) -> Html:
 
 
 def table(
-    head: Sequence[object],
-    rows: Sequence[Sequence[object]],
-    *,
-    caption: object,
-    label: str = "",
-    hide_caption: bool = False,
+    head: Sequence[object], rows: Sequence[Sequence[object]], *, caption: str, hide_caption: bool = False
 ) -> Html:
     """Lay out a table below its heading; the first cell of each row is its heading, a row of one cell heads a group.
 
@@ -200,7 +195,6 @@ def table(
         head: the names of the columns: text, HTML or a `Cell`; empty for none.
         rows: the cells of each row, in the same form.
         caption: what the table shows.
-        label: of the region that scrolls; the caption unless given.
         hide_caption: leave it out, where a line above says the same.
 
     Example:
@@ -224,8 +218,7 @@ def table(
             body.append(tag("tr", tag("td", said.content, colspan=str(columns)), cls="li-prose"))
     title = "" if hide_caption else tag("p", tag("b", caption), cls="li-title")
     inner = tag("table", heads, tag("tbody", *body))
-    named = label or ("table" if isinstance(caption, Html) else str(caption))
-    return join([title, tag("div", inner, cls="li-wide", role="group", aria_label=named, tabindex="0")])
+    return join([title, tag("div", inner, cls="li-wide", role="group", aria_label=caption, tabindex="0")])
 
 
 def filled(head: Sequence[object], rows: Sequence[Sequence[object]]) -> tuple[list[object], list[list[object]]]:

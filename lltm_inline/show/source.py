@@ -37,13 +37,12 @@ def source(text: str, *, first_line: int = 1, language: str = "cpp", label: str 
     return _block(rows, label)
 
 
-def excerpt(text: str, *, kind: str = "bad", language: str = "cpp", label: str = "the lines in question") -> Html:
+def excerpt(text: str, *, kind: str = "bad", label: str = "the lines in question") -> Html:
     """Show the lines that an error message quotes, `-> 14 | code` with a caret under it, as `source` does.
 
     Args:
         text: from `Diagnostic.excerpt` or `Crash.excerpt`.
         kind: of the mark: `bad` or `plain`.
-        language: as for `source`.
         label: what it is, for screen readers.
 
     Example:
@@ -60,7 +59,7 @@ def excerpt(text: str, *, kind: str = "bad", language: str = "cpp", label: str =
             lines.append(("->" in head, number, code))
         elif lines and "^" in code and not number and not code.strip().strip("^~"):
             start, end = code.index("^"), len(code.rstrip())
-    coloured = lines_of("\n".join(line for _, _, line in lines), language)
+    coloured = lines_of("\n".join(line for _, _, line in lines), "cpp")
     rows = []
     for (marked, number, _), line in zip(lines, coloured, strict=False):
         rows.append(
@@ -69,7 +68,7 @@ def excerpt(text: str, *, kind: str = "bad", language: str = "cpp", label: str =
     return _block(rows, label)
 
 
-def diff_source(text: str, *, language: str = "cpp", label: str = "what changed") -> Html:
+def diff_source(text: str, *, label: str = "what changed") -> Html:
     """Show a unified diff: lines that went and lines that came, with the numbers they have, and the names of the texts.
 
     Example:
@@ -79,7 +78,7 @@ def diff_source(text: str, *, language: str = "cpp", label: str = "what changed"
     """
     rows: list[Html] = []
     lines = text.split("\n")
-    code = lines_of("\n".join(line[1:] for line in lines), language, every=True)
+    code = lines_of("\n".join(line[1:] for line in lines), "cpp", every=True)
     before = after = end_before = end_after = 0
     for line, pieces in zip(lines, code, strict=False):
         coloured = _written(pieces)

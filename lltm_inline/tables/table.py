@@ -10,14 +10,14 @@ import csv
 import json
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from itertools import compress
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from ..base.above import aligned
-from ..base.arguments import integer, mapping, number, path_of, plural, refusal, shown, string, strings, using_file
+from ..base.arguments import integer, mapping, number, path_of, refusal, shown, string, strings, using_file
 from ..errors import InputError
 from .words import size_text
 
@@ -30,7 +30,6 @@ def _optional_number(name: str, value: Any, **bounds: Any) -> float | None:
 
 
 def _size(_: str, size: Any, **__: Any) -> dict[str, int]:
-    """Refuse what is no dict of numbers by letter."""
     named = mapping("size", size, "a dict of numbers by letter, {'B': 16}")
     return {letter: integer(f"size[{letter!r}]", extent) for letter, extent in named.items()}
 
@@ -55,23 +54,28 @@ _COLUMNS: dict[str, Callable[..., Any]] = {
 }
 
 
+@dataclass(frozen=True)
 class BaseRow:
-    """A row of a table: a frozen dataclass whose fields are its columns, among them these.
+    """A row of a table: its fields are the columns, these before all others.
 
     What a column may hold follows from its type; the metadata of a field are bounds that differ from the usual ones.
+
+    Args:
+        kernel: label, `lltm/fused@2`.
+        op: name of the op.
+        size: numbers by letter, `{"B": 16, "F": 32, "S": 128}`.
+        dtype: `float32`.
+        device: `cpu`.
     """
+
+    kernel: str
+    op: str
+    size: Mapping[str, int] = field(hash=False)
+    dtype: str
+    device: str
 
     #: What it is called in messages.
     _where: ClassVar[str]
-
-    kernel: Any
-    op: Any
-    size: Any
-    dtype: Any
-    device: Any
-    threads: Any
-    torch: Any
-    cpu: Any
 
     def __post_init__(self) -> None:
         for column in self.columns():
@@ -82,7 +86,7 @@ class BaseRow:
     @classmethod
     def columns(cls) -> tuple[Any, ...]:
         """The fields in their order."""
-        return fields(cls)  # type: ignore[arg-type]
+        return fields(cls)
 
     @property
     def size_text(self) -> str:
@@ -95,12 +99,12 @@ class BaseRow:
         return f"{self.op}, {self.dtype}, {self.device}"
 
     def conditions(self) -> tuple[str, ...]:
-        """What the figures depend on."""
-        return plural(self.threads, "thread"), self.torch and f"torch {self.torch}", self.cpu
+        """What the figures depend on, besides text and size."""
+        return ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts, lists, strings and numbers."""
-        values = asdict(self)  # type: ignore[call-overload]
+        values = asdict(self)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 

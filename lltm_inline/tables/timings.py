@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ..base.above import Shown
-from ..base.arguments import one_of
+from ..base.arguments import one_of, plural
 from ..base.device import DEVICES
 from .table import BaseRow, Table
 from .words import CROWD, comparison, finding, interval_text, outcome, sentence, share_text, spread_text, three
@@ -34,12 +34,8 @@ class Row(BaseRow):
     """The times of one kernel at one size in one direction.
 
     Args:
-        kernel: label, `lltm/fused@2`.
-        op: name of the op.
-        size: numbers by letter, `{"B": 16, "F": 32, "S": 128}`.
+        kernel, op, size, dtype, device: as of each `BaseRow`.
         direction: `forward`, `backward` (the graph was built outside of the timed region) or `both`.
-        dtype: `float32`.
-        device: `cpu`.
         median: seconds a call; so are `q1` and `q3`, the quartiles.
         samples: number of rounds, one sample each.
         calls: number of calls over which one sample is the mean.
@@ -56,12 +52,7 @@ class Row(BaseRow):
         others: at how many processors other programs worked just before.
     """
 
-    kernel: str
-    op: str
-    size: Mapping[str, int] = field(hash=False)
     direction: str
-    dtype: str
-    device: str
     median: float
     q1: float
     q3: float
@@ -114,9 +105,9 @@ class Row(BaseRow):
 
     def conditions(self) -> tuple[str, ...]:
         """What the times depend on, without flags that change none."""
-        threads, *others = super().conditions()
         flags = (flag for flag in self.flags if flag.startswith(_NOT_IDLE) or not flag.startswith(_IDLE))
-        return shlex.join(flags), threads, self.compiler, *others
+        torch = self.torch and f"torch {self.torch}"
+        return shlex.join(flags), plural(self.threads, "thread"), self.compiler, torch, self.cpu
 
 
 @dataclass(frozen=True, repr=False)
