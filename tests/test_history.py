@@ -75,18 +75,14 @@ def words() -> list[str]:
 
 
 def test_the_panel_says_of_each_revision_how_fast_it_was() -> None:
-    """Behind the state of each revision stand its times at the sizes measured, against what it was edited from, and which is the best."""
+    """Its times at the sizes measured, against what it was edited from, and which is the best."""
     timed(NAME, 1.0)
     timed(f"{NAME}@1", 2.0)
-    hints = {one["number"]: one["hint"] for one in board.revisions_of(li.registry[NAME])}
-    assert hints == {
-        0: "N=4, forward: 8.00 µs (7.90-8.20)",
-        1: "N=4, forward: 4.00 µs (3.95-4.10); 2.00x faster than tiny/stable (1.97-2.03); best so far",
-        2: "",
-        3: "",
-    }
-    shown = board.history_of(li.registry[NAME])
-    assert "times of tiny/stable by revision" in shown and "best so far" in shown and not read_page(shown).problems
+    shown = read_page(board.history_of(li.registry[NAME]))
+    for part in ("times of tiny/stable by revision", "N=4, forward", "8.00 µs (7.90-8.20)", "4.00 µs (3.95-4.10)"):
+        assert part in shown.text, part
+    assert "2.00x faster than tiny/stable (1.97-2.03)" in shown.text and "best so far" in shown.text
+    assert not shown.problems
     assert board.history_of(li.registry["axpy/cpp"]) == ""
 
 

@@ -146,18 +146,12 @@ def texts_of(kernel: Kernel) -> dict[str, str]:
 
 
 def revisions_of(kernel: Kernel) -> list[dict[str, Any]]:
-    """List the last revisions, what ships and the kernel itself, with what is known of each: its times, too."""
+    """List the last revisions, what ships and the kernel itself, with what is known of each."""
     history = registry.history(kernel.name)
-    times: dict[str, list[str]] = {}
-    for courses in courses_of(history).values():
-        for course in courses:
-            for label, *said in course.cells:
-                times.setdefault(label, []).append(f"{course.case}: {'; '.join(filter(None, said))}")
     kept = {one.label: one for one in (history[0], *history[-_MOST_REVISIONS:], kernel)}
     revisions = []
     for one in sorted(kept.values(), key=lambda one: one.revision):
         state, hint = became(one)
-        hint = "\n".join([*filter(None, [hint]), *times.get(one.label, ())])
         revisions.append({"label": one.label, "number": one.revision, "state": state, "hint": hint})
     return revisions
 
