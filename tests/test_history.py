@@ -15,7 +15,7 @@ from lltm_inline.journal.recovery import look
 from lltm_inline.model.kernel import Kernel
 from lltm_inline.model.registry import KEPT_TIMINGS
 from lltm_inline.notebook.panel import board
-from lltm_inline.tables.history import Course, Step, courses_of
+from lltm_inline.tables.history import Step, courses_of
 from lltm_inline.tables.timings import Row, Timings
 from tests import tiny
 from tests.html_checks import read as read_page
@@ -63,15 +63,16 @@ def timed(label: str, speedup: float, spread: float = 0.01, *, over: str = "tiny
     li.registry.note_timed(li.registry.revision_of(over), Timings((rows,), over))
 
 
-def only() -> Course:
+def only() -> tuple[Step, ...]:
     """Return the one course that there is."""
-    [[course]] = courses_of(li.registry.history(NAME)).values()
-    return course
+    [courses] = courses_of(li.registry.history(NAME)).values()
+    [steps] = courses.values()
+    return steps
 
 
 def words() -> list[str]:
     """Return what is said of each revision that was timed."""
-    return [step.words for step in only().steps]
+    return [step.words for step in only()]
 
 
 def test_the_panel_says_of_each_revision_how_fast_it_was() -> None:
@@ -98,7 +99,7 @@ def test_each_is_compared_with_what_it_was_edited_from() -> None:
         "against tiny/stable@1: no measurable difference (0.99-1.03)",
         "4.04x slower than tiny/stable@2 (3.98-4.10)",
     ]
-    assert [step.is_best for step in only().steps] == [False, True, False, False]
+    assert [step.is_best for step in only()] == [False, True, False, False]
 
 
 def test_a_parent_that_was_the_baseline_gives_the_interval_as_measured() -> None:
@@ -117,10 +118,10 @@ def test_other_conditions_are_never_compared(other: dict[str, Any]) -> None:
     """Times of another machine, with other threads, of another size or dtype stand apart, whichever revision they are of."""
     timed(NAME, 1.0)
     timed(f"{NAME}@1", 2.0, **other)
-    courses = [course for group in courses_of(li.registry.history(NAME)).values() for course in group]
-    assert [[step.row.kernel for step in course.steps] for course in courses] == [[NAME], [f"{NAME}@1"]]
-    assert [step.words for course in courses for step in course.steps] == ["", "not timed beside tiny/stable"]
-    assert not any(step.is_best for course in courses for step in course.steps)
+    courses = [steps for group in courses_of(li.registry.history(NAME)).values() for steps in group.values()]
+    assert [[step.row.kernel for step in steps] for steps in courses] == [[NAME], [f"{NAME}@1"]]
+    assert [step.words for steps in courses for step in steps] == ["", "not timed beside tiny/stable"]
+    assert not any(step.is_best for steps in courses for step in steps)
 
 
 def test_flags_of_the_revision_are_what_was_changed(made: list[Kernel]) -> None:
@@ -136,7 +137,7 @@ def test_a_baseline_that_was_built_otherwise_is_another(base: dict[str, Any]) ->
     """A revision twice as fast as a baseline without optimisation says nothing about one with it."""
     timed(NAME, 1.0)
     timed(f"{NAME}@1", 2.0, base=base)
-    assert words() == ["", "not timed beside tiny/stable"] and not any(step.is_best for step in only().steps)
+    assert words() == ["", "not timed beside tiny/stable"] and not any(step.is_best for step in only())
 
 
 def test_too_few_rounds_and_the_latest_time() -> None:
@@ -154,7 +155,7 @@ def test_what_is_wrong_is_never_the_best(made: list[Kernel]) -> None:
     timed(f"{NAME}@1", 1.2)
     timed(f"{NAME}@2", 9.0)
     li.registry.note(made[2], "wrong", "y differs")
-    assert [step.is_best for step in only().steps] == [False, True, False]
+    assert [step.is_best for step in only()] == [False, True, False]
 
 
 def test_text_and_html(made: list[Kernel]) -> None:
@@ -197,7 +198,7 @@ def test_times_come_back_after_a_restart() -> None:
     back = li.registry.recover()
     assert [kernel.label for kernel in back] == [f"{NAME}@4", f"{NAME}@1", f"{NAME}@2", f"{NAME}@3", NAME]
     assert li.registry.timed("axpy/cpp") == (table,) and len(li.registry.recover()) == 5
-    assert [step.row.kernel for step in only().steps] == [f"{NAME}@1", f"{NAME}@4"]
+    assert [step.row.kernel for step in only()] == [f"{NAME}@1", f"{NAME}@4"]
     assert before[1] == "2.00x faster than tiny/stable (1.98-2.02)" and "1 of the journal's entries" in str(back)
     [latest] = li.registry.timed(f"{NAME}@1")
     assert latest.baseline == f"{NAME}@4" and {each.kernel for each in latest.rows} == {f"{NAME}@1", f"{NAME}@4"}
@@ -239,5 +240,5 @@ def test_the_journal_keeps_the_last_times(tmp_path: Path) -> None:
 
 def test_a_step_is_a_value() -> None:
     """Two that say the same are one."""
-    one, other = (Course((Step(row(NAME), ""),)) for _ in range(2))
+    one, other = (Step(row(NAME), "") for _ in range(2))
     assert one == other and hash(one) == hash(other)

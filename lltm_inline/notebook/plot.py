@@ -235,16 +235,11 @@ def _plot_memory(memory: Memory, size: tuple[float, float] | None) -> Figure:
     titles = {"held": "held for backward", "peak": "peak, forward + backward"}
     for axes, (column, heading) in zip(panels, titles.items(), strict=True):
         axes.set_title(heading, fontsize=10, loc="left")
+        if lines and look.letter:
+            axes.set_xscale("log", base=2)
         (_memory_lines if lines else _memory_bars)(axes, memory, look, column)
     if lines:
         axis_of_sizes(memory.sizes[0], look, panels)
-    if lines and look.letter:  # numbers that stand too near to the next larger one could not be read
-        kept: list[float] = []
-        for place in sorted(look.places.values(), reverse=True):
-            if not kept or kept[-1] - place > 0.07 * max(look.places.values()):
-                kept.append(place)
-        for axes in panels:
-            axes.set_xticks(kept, [f"{place:.0f}" for place in kept], fontsize=8)
     return figure
 
 
@@ -269,8 +264,7 @@ def _memory_lines(axes: Axes, memory: Memory, look: Look, column: str) -> None:
         axes.plot(at, [row.outputs for row in rows], color=GREY, linestyle=(0, (1, 2)), linewidth=1)
         how: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": 7.5, "color": GREY}
         axes.annotate("outputs", (at[-1], rows[-1].outputs), (-2, 4), **how)
-    axes.margins(x=0.04)
-    axes.set_xlim(right=max(look.places.values()) * 1.14 if look.letter else None)
+    axes.margins(x=0.09)
     _from_zero(axes.yaxis, most * 1.08)
     plain(axes, rules=True)
 
