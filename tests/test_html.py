@@ -23,10 +23,10 @@ from lltm_inline.errors import BuildError, CheckError, CrashError
 from lltm_inline.model.kernel import Kernel
 from lltm_inline.model.registry import Registry
 from lltm_inline.show import views
-from lltm_inline.show.markup import Html, tag, tick
 from lltm_inline.show.parts import (
     MOST_LETTERS,
     Cell,
+    Html,
     Prose,
     badge,
     bar,
@@ -38,6 +38,8 @@ from lltm_inline.show.parts import (
     plain,
     right_or_wrong,
     table,
+    tag,
+    tick,
     with_code,
 )
 from lltm_inline.show.source import MOST_LINES, diff_source, excerpt, source

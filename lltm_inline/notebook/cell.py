@@ -23,8 +23,7 @@ from ..model.kernel import Kernel
 from ..model.outcomes import is_about
 from ..model.registry import Diff, diff, fit, registry
 from ..run.setting import Setting, choose_sizes
-from ..show.markup import tick
-from ..show.parts import fold, page, paragraph
+from ..show.parts import fold, page, paragraph, tick
 from ..show.source import diff_source
 from ..source.template import usual_device
 from .live import Notebook, Terminal

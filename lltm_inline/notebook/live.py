@@ -9,15 +9,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from ..base.arguments import progress_of
 from ..base.shell import in_notebook, running_shell
 from ..errors import BuildError, CrashError, InputError
 from ..measure.benchmark import benchmark
 from ..model.registry import Kernel
-from ..show.markup import Html, tag
-from ..show.parts import page, paragraph
+from ..show.parts import Html, page, paragraph, tag
 from ..show.views.measured import timings as table
-from ..tables.partial import Pace, Partial, watch_of
+from ..tables.partial import Pace, Partial
 from ..tables.timings import Timings
 from .pipeline import Began
 
@@ -53,7 +51,7 @@ def live_benchmark(
     Args:
         kernels: as for `benchmark`; so are `sizes` and all other arguments, by name.
         sizes: tuples in the order of the op's letters, or dicts by letter; default: the op's own.
-        options: of `benchmark`. With `progress=False` nothing is shown.
+        options: of `benchmark`. With `progress` or `watch` nothing is drawn: who is called draws what they like.
 
     Returns:
         Timings with one row for each size, direction and kernel.
@@ -71,23 +69,11 @@ def live_benchmark(
     for name in options:
         if name not in known:
             raise InputError(f"live_benchmark has no argument {name!r}; it takes kernels, sizes and {', '.join(known)}")
-    progress, watch = progress_of(options.pop("progress", None)), watch_of(options.pop("watch", None))
-    if progress is False or not in_notebook():
-        return benchmark(kernels, sizes, progress=progress, watch=watch, **options)
+    if not in_notebook() or options.get("progress") is not None or options.get("watch") is not None:
+        return benchmark(kernels, sizes, **options)
     line = _RunningLine("benchmark")
-
-    def step(done: int, total: int, text: str) -> None:
-        line.text = text.partition(", round ")[0]  # which round it is stands in the table
-        if callable(progress):
-            progress(done, total, text)
-
-    def see(timings: Partial) -> None:
-        line.watch(timings)
-        if watch is not None:
-            watch(timings)
-
     try:
-        timings = benchmark(kernels, sizes, progress=step, watch=see, **options)
+        timings = benchmark(kernels, sizes, **{**options, "progress": line.step, "watch": line.watch})
     except BaseException as error:
         line.fail(error)
         raise
@@ -172,6 +158,10 @@ class _RunningLine:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lltm_inline running", daemon=True)
         self._thread.start()
+
+    def step(self, done: int, total: int, text: str) -> None:
+        """Take a step of progress; which round it is stands in the table."""
+        self.text = text.partition(", round ")[0]
 
     def watch(self, timings: Partial) -> None:
         """Draw the timings so far."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .markup import Html, hidden, join, tag
+from .parts import Html, hidden, join, tag
 
 #: Of a longer text only the first lines are coloured and shown: a page of 100 000 lines helps nobody.
 MOST_LINES = 5000

@@ -78,15 +78,10 @@ class BaseRow:
     _where: ClassVar[str]
 
     def __post_init__(self) -> None:
-        for column in self.columns():
+        for column in fields(self):
             check = _COLUMNS[str(column.type)]
             value = check(column.name, getattr(self, column.name), where=self._where, **column.metadata)
             object.__setattr__(self, column.name, value)
-
-    @classmethod
-    def columns(cls) -> tuple[Any, ...]:
-        """The fields in their order."""
-        return fields(cls)
 
     @property
     def size_text(self) -> str:
@@ -295,7 +290,7 @@ class Table(JsonFile, Generic[_Row]):
         """
         letters = list(dict.fromkeys(letter for row in self.rows for letter in row.size))
         names: list[str] = []
-        for column in self._row.columns():
+        for column in fields(self._row):
             names += letters if column.name == "size" else [column.name]
         rows = [{**row.size, **row.to_dict()} for row in self.rows]
         return write_csv(path, ["baseline", *names], [[self.baseline, *map(row.get, names)] for row in rows])

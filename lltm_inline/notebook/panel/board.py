@@ -17,8 +17,7 @@ from ... import journal
 from ...errors import LltmInlineError
 from ...model.kernel import Kernel
 from ...model.registry import registry
-from ...show.markup import Html, tag
-from ...show.parts import fold, folded, note, page, plain
+from ...show.parts import Html, fold, folded, note, page, plain, tag
 from ...tables.history import became, courses_of
 
 #: Revisions shown as buttons, beside the one that ships.

@@ -16,8 +16,7 @@ import traitlets
 from IPython.display import DisplayHandle
 
 from ...errors import FileError
-from ...show.markup import Html, tag
-from ...show.parts import page, paragraph
+from ...show.parts import Html, page, paragraph, tag
 from ...show.source import source
 from ...show.style import style
 from .board import initial_state

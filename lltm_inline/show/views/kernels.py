@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...base.arguments import first_line, plural
-from ..markup import Html, join, tag
-from ..parts import Cell, badge, bar, filled, fold, folded, note, paragraph, table, with_interval
+from ..parts import Cell, Html, badge, bar, filled, fold, folded, join, note, paragraph, table, tag, with_interval
 from ..source import diff_source, source
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..markup import Html, hidden, join, tag
-from ..parts import Cell, bar, filled, fold, note, paragraph, table, with_interval
+from ..parts import Cell, Html, bar, filled, fold, hidden, join, note, paragraph, table, tag, with_interval
 
 if TYPE_CHECKING:
     from ...tables.counts import Counts, CountsRow
