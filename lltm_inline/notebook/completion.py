@@ -23,13 +23,7 @@ _MOST = 300
 
 @dataclass(frozen=True)
 class Completion:
-    """What can stand at the cursor.
-
-    Attributes:
-        fragment: what stands there already.
-        words: what it can become.
-        kind: what the words are, for the frontend's little sign: `kernel`, `option`, `word`, ...
-    """
+    """What can stand at the cursor: what a fragment there can become; `kind` is for the frontend's little sign."""
 
     fragment: str
     words: tuple[str, ...]

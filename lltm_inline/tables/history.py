@@ -27,15 +27,7 @@ _Ratio = tuple[float, float | None, float | None]
 
 @dataclass(frozen=True)
 class Revision:
-    """What became of a revision.
-
-    Attributes:
-        label: its own.
-        parent: label of what it was edited from, or nothing.
-        changed_lines: how many lines differ from that.
-        state: in words.
-        is_current: whether the name stands for it.
-    """
+    """What became of a revision, in words, and how many lines differ from what it was edited from, if it was."""
 
     label: str
     parent: str

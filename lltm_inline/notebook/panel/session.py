@@ -37,13 +37,7 @@ from .editor import controls_of, fixed
 
 @dataclass(frozen=True)
 class PanelSetting:
-    """How the panel builds and times.
-
-    Attributes:
-        sizes: of the benchmark; None for the op's own.
-        compiler: as for `build`.
-        seconds: of the benchmark, for each kernel and size.
-    """
+    """How the panel builds and times, as `build` and `benchmark` take it; with None for the op's own sizes."""
 
     sizes: Sequence[Any] | None = None
     compiler: str | None = None
