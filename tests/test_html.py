@@ -23,10 +23,10 @@ from lltm_inline.errors import BuildError, CheckError, CrashError
 from lltm_inline.model.kernel import Kernel
 from lltm_inline.model.registry import Registry
 from lltm_inline.show import views
-from lltm_inline.show.markup import Html, tag, tick
 from lltm_inline.show.parts import (
     MOST_LETTERS,
     Cell,
+    Html,
     Prose,
     badge,
     bar,
@@ -38,9 +38,11 @@ from lltm_inline.show.parts import (
     plain,
     right_or_wrong,
     table,
+    tag,
+    tick,
     with_code,
 )
-from lltm_inline.show.source import MOST_LINES, Mark, diff_source, excerpt, source
+from lltm_inline.show.source import MOST_LINES, diff_source, excerpt, source
 from lltm_inline.show.style import FAINT, INKS, SCOPE, TINTS, style
 from lltm_inline.tables.memory import Memory, MemoryRow
 from lltm_inline.tables.timings import Row, Timings
@@ -114,7 +116,7 @@ def everything() -> dict[str, str]:
         "diff": li.diff(li.registry["axpy/cpp"], KERNEL)._repr_html_(),
         "no diff": li.diff(KERNEL, KERNEL)._repr_html_(),
         "doctor": Diagnosis((li.doctor().findings[0],))._repr_html_(),
-        "source": page(source(EVIL, marks=[Mark(1, EVIL, column=2, width=4)], language="text")),
+        "source": page(source(EVIL, language="text")),
         "image": page(image("image/png", b"\x89PNG", EVIL)),
         "parts": page(note("good", EVIL), badge(EVIL, "bad"), fold(EVIL, EVIL), plain(EVIL), bar(2, -1, 9, label=EVIL)),
     }
@@ -173,20 +175,19 @@ def test_a_time_out_is_called_one() -> None:
 
 
 def test_marked_line_says_so_without_colour() -> None:
-    """A marked line has a sign, its message stands beneath it, and what is meant is underlined, colours kept."""
-    text = "int x = 1;\nreturn std::tanhh(x); // so\n"
-    shown = source(text, first_line=2, marks=[Mark(3, "is no member", column=13, width=5)])
-    rows = read(shown).text.rstrip("\n").split("\n")
-    assert rows == ["2 int x = 1;", "▶ 3 return std::tanhh(x); // so", "is no member"]
+    """A marked line has a sign, and what is meant is underlined, colours kept."""
+    text = "   2 | int x = 1;\n-> 3 | return std::tanhh(x); // so\n     |             ^~~~~"
+    shown = excerpt(text)
+    assert read(shown).text == "2 int x = 1;\n▶ 3 return std::tanhh(x); // so\n"
     assert re.search(r'<span class="li-at"><span class="\w+">tanhh</span></span>', shown)
     assert '<span class="k">return</span>' in shown and '<span class="c1">// so</span>' in shown
 
 
 def test_marks_outside_of_the_text_do_no_harm() -> None:
-    """A line that is not there, or a column behind the end, is passed over."""
-    for mark in (Mark(0), Mark(99, "never"), Mark(1, column=80), Mark(1, column=-3), Mark(1, column=3, width=500)):
-        shown = source("int x;", marks=[mark])
-        assert "never" not in shown and read(shown).text.endswith("1 int x;\n") and not read(shown).problems
+    """A column behind the end is passed over, and one that goes on there ends with the line."""
+    for caret in (" " * 80 + "^", "  ^" + "~" * 500, ""):
+        shown = excerpt(f"-> 1 | int x;\n     | {caret}")
+        assert read(shown).text == "▶ 1 int x;\n" and not read(shown).problems
     assert read(source("")).text.strip() == "1"
 
 
@@ -284,7 +285,7 @@ def test_timings_say_first_what_was_found() -> None:
 
 def test_numbers_stay_in_one_line() -> None:
     """An interval is never broken at its dash, in a table of timings or of memory: where it is narrow it stands below its number."""
-    row = MemoryRow("a/b", "a", {"B": 3}, 1, "float32", "cpu", held=3_500_000, outputs=5, peak=9)
+    row = MemoryRow("a/b", "a", {"B": 3}, "float32", "cpu", 1, held=3_500_000, outputs=5, peak=9)
     for shown, count in ((views.timings(TIMINGS).partition("<table")[2], 8), (views.memory(Memory((row,), "a/b")), 3)):
         numbers = re.findall(r'<span class="li-(?:num|whole)[^"]*">([^<]+)', shown)
         assert len([one for one in numbers if re.search(r"\d", one)]) >= count, numbers

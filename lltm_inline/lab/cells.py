@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from argparse import Namespace
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..base.arguments import shown
 from ..base.device import DEVICES
 from ..errors import InputError
 from ..notebook.cell import is_cuda, text_of
-from ..notebook.options import CellOptions, parse
+from ..notebook.options import parse
 
 BEGIN, END = "BEGIN SOLUTION", "END SOLUTION"
 #: Of a larger notebook nothing is read: pictures and logs are in its outputs.
@@ -34,7 +35,7 @@ class KernelCell:
         settings: the fields of a kernel that its first line sets, params apart.
     """
 
-    options: CellOptions
+    options: Namespace
     text: str
     starter: str
     kind: str

@@ -17,8 +17,7 @@ from typing import Any
 from ..base.arguments import path_of, plural, using_file
 from ..cpp.masks import mask
 from ..errors import InputError
-from ..show.markup import Html, join, tag
-from ..show.parts import Cell, badge, bar, fold, note, page, paragraph, table
+from ..show.parts import Cell, Html, badge, bar, fold, join, note, page, paragraph, table, tag
 from ..show.source import source
 from .grades import GRADES, LINES, NOT_RUN, Grade, Grades, Mark, plain_cell
 from .making import Made

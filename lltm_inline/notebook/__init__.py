@@ -5,5 +5,5 @@ options, completion    what can be written behind them
 pipeline        builds, checks and times, for a cell as for a button of the panel
 panel           `li.playground`
 live            what is drawn anew while it comes in
-plot            `li.plot`; access, revisions, roofs and figure draw for it
+plot            `li.plot`; access, roofs and figure draw for it
 """

@@ -6,6 +6,7 @@ cell -> text whose lines count as the cell's -> Kernel, registered -> build -> c
 from __future__ import annotations
 
 import re
+from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,12 +23,11 @@ from ..model.kernel import Kernel
 from ..model.outcomes import is_about
 from ..model.registry import Diff, diff, fit, registry
 from ..run.setting import Setting, choose_sizes
-from ..show.markup import tick
-from ..show.parts import fold, page, paragraph
+from ..show.parts import fold, page, paragraph, tick
 from ..show.source import diff_source
 from ..source.template import usual_device
 from .live import Notebook, Terminal
-from .options import KINDS, CellOptions
+from .options import KINDS
 from .pipeline import Order, carry_out
 
 #: A kernel that is known not to work is nothing to be timed against.
@@ -115,7 +115,7 @@ def text_of(body: str, lines_ahead: int = 0, magic: str = "%%kernel") -> str:
     return "\n" * above + body.rstrip() + "\n"
 
 
-def kernel_of(options: CellOptions, text: str) -> Kernel:
+def kernel_of(options: Namespace, text: str) -> Kernel:
     """Make the revision that a cell describes: of a kernel that is there, or the first one of a new name.
 
     Args:
@@ -178,7 +178,7 @@ def _with_text(kernel: Kernel, where: str) -> Kernel:
     return kernel
 
 
-def _kind(options: CellOptions, base: Kernel | None, text: str) -> str:
+def _kind(options: Namespace, base: Kernel | None, text: str) -> str:
     """Choose which text a cell is: CUDA for a CUDA device, where the kernel has nothing else, or where it has a `__global__`."""
     only_cuda = base is not None and bool(base.cuda) and not base.cpp
     return "cuda" if only_cuda or (not options.device and is_cuda(text)) else DEVICES[options.device or "cpu"].text
@@ -203,7 +203,7 @@ def _blank(name: str, kind: str, text: str) -> Kernel:
     return Kernel(name, **{kind: text}, api="stable" if kinds == {True} else "aten")  # type: ignore[arg-type]
 
 
-def run(options: CellOptions, body: str, screen: Terminal | Notebook, *, lines_ahead: int = 0) -> Kernel:
+def run(options: Namespace, body: str, screen: Terminal | Notebook, *, lines_ahead: int = 0) -> Kernel:
     """Make a kernel of a cell, register it, build it, and check and time it where the options say so.
 
     Args:
@@ -282,7 +282,7 @@ def show_all(order: Order, screen: Terminal | Notebook, outcome: Callable[[Build
         raise
 
 
-def _outcome(kernel: Kernel, parent: Kernel | None, built: Build, is_new: bool, options: CellOptions) -> Outcome:
+def _outcome(kernel: Kernel, parent: Kernel | None, built: Build, is_new: bool, options: Namespace) -> Outcome:
     difference = diff(parent, kernel) if parent is not None else None
     new = ""
     if is_new and parent is None:
@@ -301,7 +301,7 @@ def _new(kernel: Kernel) -> str:
     return f"{kernel.name} is a new kernel: did you mean {kernel.op}/{near}?" if near else ""
 
 
-def _kept(kernel: Kernel, options: CellOptions) -> str:
+def _kept(kernel: Kernel, options: Namespace) -> str:
     """Name the flags and saved names that a kernel has from an earlier revision, and that its cell does not name."""
     parts = []
     for name in ("flags", "saves"):

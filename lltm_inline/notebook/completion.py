@@ -23,13 +23,7 @@ _MOST = 300
 
 @dataclass(frozen=True)
 class Completion:
-    """What can stand at the cursor.
-
-    Attributes:
-        fragment: what stands there already.
-        words: what it can become.
-        kind: what the words are, for the frontend's little sign: `kernel`, `option`, `word`, ...
-    """
+    """What can stand at the cursor: what a fragment there can become; `kind` is for the frontend's little sign."""
 
     fragment: str
     words: tuple[str, ...]
@@ -65,7 +59,6 @@ def complete(text: str, line: int, column: int) -> Completion | None:
 
 
 def _of_cell_line(ahead: str) -> Completion | None:
-    """Complete the first line of a `%%kernel` cell."""
     words = ahead.split()[1:]
     if not ahead[len("%%kernel") :].startswith((" ", "\t")) and not words:
         return None
@@ -90,7 +83,6 @@ def _of_options(options: Mapping[str, Option], words: Sequence[str], fragment: s
 
 
 def _of_value(takes: str, choices: Sequence[str], words: Sequence[str], fragment: str) -> Completion:
-    """Complete a value of an option."""
     names = [word for word in words if "/" in word]
     kernel = next((registry[name] for name in reversed(names) if name in registry), None)
     op = registry.ops.get(words[0].partition("/")[0]) if words else None
@@ -109,7 +101,6 @@ def _of_value(takes: str, choices: Sequence[str], words: Sequence[str], fragment
 
 
 def _of_verb_line(rest: str) -> Completion:
-    """Complete what stands behind `%kernel`."""
     words = rest.split()
     fragment = "" if not rest or rest[-1:].isspace() else words.pop()
     if not words:

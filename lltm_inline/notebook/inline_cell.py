@@ -88,11 +88,7 @@ def run(
 
 
 def _value(name: str, text: str, evaluate: Callable[[str], Any]) -> Any:
-    """Compute what stands behind an option; what is wrong with it is the person's, and needs no way through here.
-
-    Raises:
-        InputError: it cannot be computed.
-    """
+    """Compute what stands behind an option; what is wrong with it is the person's, and needs no way through here."""
     try:
         return evaluate(text)
     except Exception as error:
@@ -101,5 +97,4 @@ def _value(name: str, text: str, evaluate: Callable[[str], Any]) -> Any:
 
 
 def _unquoted(word: str) -> str:
-    """Take the quotes around a name away, as a shell does."""
     return word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "'\"" else word

@@ -97,7 +97,6 @@ def with_body(lines: list[str]) -> list[str]:
 
 
 def _magics(shell: Any) -> tuple[Any, Any, Any]:
-    """Make the functions that a shell registers."""
 
     def kernel_cell(line: str, cell: str) -> None:
         with _shortened(shell) as screen, as_typed(by_argument(OPTIONS)):

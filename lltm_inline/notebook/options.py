@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from argparse import ArgumentTypeError, Namespace
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.arguments import shown
@@ -18,23 +17,45 @@ from ..tables.timings import DIRECTIONS, GLANCE_SECONDS
 KINDS = ("cpp", "cuda", "binding")
 APIS = ("aten", "stable")
 
+
+def _param(text: str) -> tuple[str, int | float]:
+    """Read `UNROLL=8`."""
+    name, _, value = text.rstrip(",").partition("=")
+    for read in (int, float):
+        with suppress(ValueError, OverflowError):  # the second: an integer beyond all floating-point numbers
+            number: Any = read(value)
+            if name and math.isfinite(number):
+                return name, number
+    raise ArgumentTypeError(f"{shown(text)} is no param with its number, such as {name or 'UNROLL'}=8")
+
+
+def _slot(text: str) -> tuple[str, str]:
+    """Read `TYPE=float`."""
+    name, _, value = text.rstrip(",").partition("=")
+    if not (name and value):
+        raise ArgumentTypeError(f"{shown(text)} is no slot with its text, such as {name or 'TYPE'}=float")
+    return name, value
+
+
 OPTIONS = (
-    Option("--from", "KERNEL", "start with the params, slots, saves, flags and other texts of this kernel"),
-    Option("--params", "NAME=NUMBER ...", "set params; those not named keep their value"),
+    Option("--from", "KERNEL", "start with the params, slots, saves, flags and other texts of this kernel", default=""),
+    Option("--params", "NAME=NUMBER ...", "set params; those not named keep their value", read=_param, default=()),
     Option("--check", "", "then check it: parity, gradients, safety; a wrong kernel stops `Run all`"),
     Option("--benchmark", "", "then time it against the revision that it was edited from, or the reference"),
     Option("--counts", "", "then count what its launches ask of the memory, beside the same; for a CUDA text, without a GPU"),
-    Option("--against", "KERNEL ...", "time it against these; means --benchmark, unless --counts is given"),
+    Option("--against", "KERNEL ...", "time it against these; means --benchmark, unless --counts is given", default=()),
     Option("--sizes", "SIZE ...", "time it at these sizes, such as 16,32,128, or `all` of the op's; default: the op's first one",
-           read=size),
-    Option("--directions", "DIRECTION ...", "what to time: forward, backward, or both in one go; means --benchmark too", DIRECTIONS),
-    Option("--seconds", "NUMBER", "how long to time each kernel at each size, about; means --benchmark too", read=duration),
+           read=size, default=()),
+    Option("--directions", "DIRECTION ...", "what to time: forward, backward, or both in one go; means --benchmark too", DIRECTIONS,
+           default=()),
+    Option("--seconds", "NUMBER", "how long to time each kernel at each size, about; means --benchmark too", read=duration,
+           default=GLANCE_SECONDS),
     Option("--device", "DEVICE", "cpu, cuda or cuda-cpu (CUDA source on the CPU); default: cpu, if it has a C++ text; "
-           "else cuda, if there is a GPU", tuple(DEVICES)),
+           "else cuda, if there is a GPU", tuple(DEVICES), default=""),
     Option("--kind", "KIND", "which text the cell is: cpp, cuda or binding; default: cuda for a CUDA device, or with a __global__",
-           KINDS),
+           KINDS, default=""),
     Option("--saves", "NAME ...", "the inputs and outputs that `backward` is given; `--saves=` for none", empty=True),
-    Option("--slots", "NAME=TEXT ...", "set slots; a text has no spaces here", quoted=True),
+    Option("--slots", "NAME=TEXT ...", "set slots; a text has no spaces here", read=_slot, quoted=True, default=()),
     Option("--flags", "FLAG ...", "flags of the compiler, after the playground's own; `--flags=` for none", quoted=True, empty=True),
     Option("--api", "API", "aten or stable; default: what the includes say", APIS),
     Option("--binding", "BINDING", "the generated binding: torch_library or pybind11", BINDINGS),
@@ -42,46 +63,18 @@ OPTIONS = (
 BY_NAME = {option.name: option for option in OPTIONS}
 
 
-@dataclass(frozen=True)
-class CellOptions:
-    """What a line behind `%%kernel` says.
-
-    Attributes:
-        name: `op/variant`, maybe with the revision that the cell starts from.
-        source: label of the kernel behind `--from`, or nothing.
-        kind: which text the cell is; nothing for what the device and the kernel suggest.
-        device: where to build and run it; nothing for what the kernel has a text for.
-        saves, flags, api, binding: None where the kernel's own stay; empty for none.
-        benchmark: also where `--against`, `--sizes` or `--seconds` is given, and no `--counts`.
-        counts: count what it asks of the memory.
-        against: labels; empty for the revision that it was edited from.
-        sizes: at which to time or count; empty for the first of the op's own.
-        every_size: time at all sizes of the op.
-        directions: what to time; empty for what `benchmark` times.
-    """
-
-    name: str
-    source: str = ""
-    kind: str = ""
-    device: str = ""
-    params: Mapping[str, int | float] = field(default_factory=dict)
-    slots: Mapping[str, str] = field(default_factory=dict)
-    saves: tuple[str, ...] | None = None
-    flags: tuple[str, ...] | None = None
-    api: str | None = None
-    binding: str | None = None
-    check: bool = False
-    benchmark: bool = False
-    counts: bool = False
-    against: tuple[str, ...] = ()
-    sizes: tuple[tuple[int, ...], ...] = ()
-    every_size: bool = False
-    seconds: float = GLANCE_SECONDS
-    directions: tuple[str, ...] = ()
-
-
-def parse(line: str) -> CellOptions:
+def parse(line: str) -> Namespace:
     """Read what stands behind `%%kernel`.
+
+    Returns:
+        The options by their names, and besides them
+
+        * `name`: `op/variant`, maybe with the revision that the cell starts from;
+        * `source`: label of the kernel behind `--from`, or nothing;
+        * `every_size`: time at all sizes of the op; without it, no `sizes` stand for the first one.
+
+        `benchmark` is also set by what only makes sense with it. `saves`, `flags`, `api` and `binding` are None where those of
+        the kernel stay.
 
     Raises:
         InputError: no name or two, an unknown option, a missing or a wrong value; the message has the cure.
@@ -97,21 +90,17 @@ def parse(line: str) -> CellOptions:
         raise InputError(
             f"%%kernel: {', '.join(map(shown, names))}: want one name, and options after it. Options: {', '.join(BY_NAME)}"
         )
-    sizes = given.get("--sizes", ())
     if joined := next((word for word in given.get("--saves", ()) if "," in word), ""):
         apart = " ".join(filter(None, joined.split(",")))
         raise InputError(f"%%kernel: --saves {shown(joined)}: names are separated by blanks: --saves {apart}")
     timing = {"--benchmark", "--against", "--sizes", "--seconds", "--directions"} & set(given)
-    every = sizes == ("all",)
-    read = (each for each in OPTIONS if each.name in given and not (every and each.name == "--sizes"))
-    values: dict[str, Any] = {each.argument: value_of(each, given[each.name], "%%kernel") for each in read}
+    if every := given.get("--sizes") == ("all",):
+        del given["--sizes"]
+    values = {each.argument: value_of(each, given.get(each.name), "%%kernel") for each in OPTIONS}
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    values |= {
-        "params": {name: _number(name, text) for name, text in _pairs("--params", given.get("--params", ()))},
-        "slots": dict(_pairs("--slots", given.get("--slots", ()))),
-        "benchmark": "--benchmark" in given or (bool(timing) and "--counts" not in given),
-    }
-    return CellOptions(names[0], values.pop("from", ""), every_size=every, **values)
+    values |= {"params": dict(values["params"]), "slots": dict(values["slots"])}
+    values["benchmark"] |= bool(timing) and not values["counts"]
+    return Namespace(name=names[0], source=values.pop("from"), every_size=every, **values)
 
 
 #: What the panel has no control for.
@@ -137,24 +126,3 @@ def parse_how(line: str) -> dict[str, Any]:
         raise InputError(f"{shown(wrong)} has no place in this field of the panel: it takes {', '.join(_HOW)}")
     found = parse(f"{EXAMPLE} {line}")
     return {name.removeprefix("--"): getattr(found, name.removeprefix("--")) for name in given}
-
-
-def _pairs(option: str, words: Sequence[str]) -> list[tuple[str, str]]:
-    """Split words such as `UNROLL=8`."""
-    pairs = []
-    for word in words:
-        name, equals, value = word.rstrip(",").partition("=")
-        if not (name and equals and value):
-            example = "UNROLL=8" if option == "--params" else "TYPE=float"
-            raise InputError(f"%%kernel: {option} {shown(word)}, want {BY_NAME[option].takes}, such as {example}")
-        pairs.append((name, value))
-    return pairs
-
-
-def _number(name: str, text: str) -> int | float:
-    for read in (int, float):
-        with suppress(ValueError, OverflowError):  # the second: an integer beyond all floating-point numbers
-            number: Any = read(text)
-            if math.isfinite(number):
-                return number
-    raise InputError(f"%%kernel: --params {name}={text}, want a number, such as {name}=8")

@@ -1,5 +1,5 @@
-"""Pictures of a benchmark, of a measurement of memory and of a sweep; that of counts and of a trace is in `access`,
-that of a history in `revisions`, of a roofline in `roofs`.
+"""Pictures of a benchmark, of a measurement of memory and of a sweep; those of counts and of a trace are in `access`, that of a
+roofline is in `roofs`.
 
 A benchmark has times on top and speed-ups with their intervals below, one column a direction: lines over the sizes, or bars where
 there is one size. Memory has the bytes held for backward on the left and the peak on the right, likewise. A sweep over one param
@@ -22,7 +22,6 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from ..analysis.roofline import Roofline
 from ..base.arguments import refusal
 from ..errors import InputError
-from ..model.registry import History
 from ..tables.counts import Counts
 from ..tables.memory import Memory
 from ..tables.sweep import Sweep
@@ -47,7 +46,6 @@ from .figure import (
     time_tick,
     time_ticks,
 )
-from .revisions import plot_history
 from .roofs import plot_roofline
 
 _BLUE = "#0072B2"
@@ -59,7 +57,7 @@ _SHARES = {"faster": 1.0, "slower": 1.0, "same": 0.35, "unknown": 0.0}
 
 
 def plot(
-    timings: Timings | Memory | Sweep | Counts | Trace | History | Roofline, *, size: tuple[float, float] | None = None
+    timings: Timings | Memory | Sweep | Counts | Trace | Roofline, *, size: tuple[float, float] | None = None
 ) -> Figure:
     """Draw the times of a benchmark, and below them the speed-ups over its baseline; or memory, a sweep, counts and so on.
 
@@ -67,11 +65,11 @@ def plot(
     or bars are 99 % confidence intervals; one that touches the line at 1x shows no difference. Memory is drawn in the same
     way: the bytes that each kernel holds for backward, and the peak. A sweep is a line over one param, or a heat map over
     two. Counts show for each line which thread of a warp wants which address, a trace which thread touches which element
-    when. A history shows the times of each revision, and below, how it compares with the revision that it was edited from. A
-    roofline shows the operations per second of each kernel over its operations per byte, with what the machine can do above.
+    when. A roofline shows the operations per second of each kernel over its operations per byte, with what the machine can
+    do above.
 
     Args:
-        timings: what `benchmark`, `memory`, `sweep`, `counts`, `trace`, `registry.history` or `roofline` returned.
+        timings: what `benchmark`, `memory`, `sweep`, `counts`, `trace` or `roofline` returned.
         size: width and height in inches; by default it grows with the number of directions.
 
     Returns:
@@ -97,12 +95,12 @@ def plot(
     require_inches(size)
     ways: tuple[tuple[type, Callable[..., Figure]], ...] = (
         (Timings, _plot_timings), (Memory, _plot_memory), (Sweep, _plot_sweep),
-        (Counts, plot_counts), (Trace, plot_trace), (History, plot_history), (Roofline, plot_roofline),
+        (Counts, plot_counts), (Trace, plot_trace), (Roofline, plot_roofline),
     )  # fmt: skip
     for kind, draw in ways:
         if isinstance(timings, kind):
             return draw(timings, size)
-    raise refusal("timings", timings, "what benchmark, memory, sweep, counts, trace, registry.history or roofline gave")
+    raise refusal("timings", timings, "what benchmark, memory, sweep, counts, trace or roofline gave")
 
 
 def _plot_timings(timings: Timings, size: tuple[float, float] | None) -> Figure:
@@ -237,16 +235,11 @@ def _plot_memory(memory: Memory, size: tuple[float, float] | None) -> Figure:
     titles = {"held": "held for backward", "peak": "peak, forward + backward"}
     for axes, (column, heading) in zip(panels, titles.items(), strict=True):
         axes.set_title(heading, fontsize=10, loc="left")
+        if lines and look.letter:
+            axes.set_xscale("log", base=2)
         (_memory_lines if lines else _memory_bars)(axes, memory, look, column)
     if lines:
         axis_of_sizes(memory.sizes[0], look, panels)
-    if lines and look.letter:  # numbers that stand too near to the next larger one could not be read
-        kept: list[float] = []
-        for place in sorted(look.places.values(), reverse=True):
-            if not kept or kept[-1] - place > 0.07 * max(look.places.values()):
-                kept.append(place)
-        for axes in panels:
-            axes.set_xticks(kept, [f"{place:.0f}" for place in kept], fontsize=8)
     return figure
 
 
@@ -271,8 +264,7 @@ def _memory_lines(axes: Axes, memory: Memory, look: Look, column: str) -> None:
         axes.plot(at, [row.outputs for row in rows], color=GREY, linestyle=(0, (1, 2)), linewidth=1)
         how: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": 7.5, "color": GREY}
         axes.annotate("outputs", (at[-1], rows[-1].outputs), (-2, 4), **how)
-    axes.margins(x=0.04)
-    axes.set_xlim(right=max(look.places.values()) * 1.14 if look.letter else None)
+    axes.margins(x=0.09)
     _from_zero(axes.yaxis, most * 1.08)
     plain(axes, rules=True)
 
@@ -328,7 +320,6 @@ def _plot_sweep(sweep: Sweep, size: tuple[float, float] | None) -> Figure:
 
 
 def _sweep_map(axes: Axes, sweep: Sweep) -> None:
-    """Draw a cell for each pair of values."""
     down, across = sweep.params
     told = [row.speedup for row in sweep.timings.rows if row.outcome != "unknown"]
     reach = max([_LEAST_REACH, *(max(speedup, 1 / speedup) for speedup in told)])

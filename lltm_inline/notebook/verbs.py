@@ -383,7 +383,7 @@ TABLE = (
          lambda given: _public("roofline")(_benchmark(given)), (_KERNELS,),
          (_SIZES, replace(_DEVICE, help="cpu (default) or cuda"), _SECONDS, _PLOT)),
     Verb("history", "list the revisions of a kernel, what became of each, and how fast each was",
-         lambda given: registry.history(given.kernel), (_KERNEL,), (_PLOT,)),
+         lambda given: registry.history(given.kernel), (_KERNEL,)),
     Verb("revert", "go back to what it was edited from, or to revision N", _revert,
          (replace(_KERNEL, takes="KERNEL[@N]"),), only=MAGIC),
     Verb("recover", "bring back what this notebook made before a restart; --every: also what others made",

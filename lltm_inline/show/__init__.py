@@ -1,5 +1,5 @@
 """How results show themselves in a notebook: strings of HTML, and nothing but strings.
 
-`markup` escapes, `style` has the one style sheet, `source` shows texts, `parts` has tables, folds, notes and bars. What a
-report, a crash or a benchmark looks like stands under `views`: these know the results, and no result knows of them.
+`parts` escapes, and has tables, folds, notes and bars, `style` has the one style sheet, `source` shows texts. What a report,
+a crash or a benchmark looks like stands under `views`: these know the results, and no result knows of them.
 """

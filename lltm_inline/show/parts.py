@@ -1,18 +1,86 @@
-"""What every result is made of: a page, a table, something that folds, a note, a badge, a bar."""
+"""HTML as a type of its own, and what every result is made of: a page, a table, something that folds, a note, a badge, a bar.
+
+Plain strings are escaped wherever they meet HTML, so that no text of a user becomes markup.
+"""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 
 from ..base.arguments import plural
-from .markup import Html, join, tag, tick
 from .style import style
 
 #: A notebook keeps what it shows: of a log of megabytes the first pages are enough.
 MOST_LETTERS = 60_000
 _BAR = 110
+#: HTML holds no control characters but these two; the others have pictures of their own.
+_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"}
+
+
+class Html(str):
+    """A string that is HTML already. Everything in this package returns one, and escapes what is none.
+
+    Example:
+        >>> html("a < b"), html(Html("<b>bold</b>"))
+        ('a &lt; b', '<b>bold</b>')
+    """
+
+    __slots__ = ()
+
+
+def html(value: object) -> Html:
+    """Return HTML as it is, and anything else as escaped text."""
+    return value if isinstance(value, Html) else Html(escape(str(value)).translate(_PICTURES))
+
+
+def join(parts: Iterable[object], separator: object = "") -> Html:
+    """Put parts side by side, each escaped unless it is HTML.
+
+    Example:
+        >>> join(["1 < 2", tag("b", "so")], ": ")
+        '1 &lt; 2: <b>so</b>'
+    """
+    return Html(html(separator).join(html(part) for part in parts))
+
+
+def tag(name: str, *children: object, **attributes: object) -> Html:
+    """Write an element.
+
+    Args:
+        name: of the element.
+        children: what stands in it; text is escaped.
+        attributes: by name, `cls` for class, `_` for `-`; those that are None, False or empty are left out, True is bare.
+
+    Example:
+        >>> tag("th", "a & b", scope="row", cls="x", aria_label='say "b"', hidden=None)
+        '<th scope="row" class="x" aria-label="say &quot;b&quot;">a &amp; b</th>'
+    """
+    words = [name]
+    for key, value in attributes.items():
+        if value is None or value is False or value == "":
+            continue
+        key = "class" if key == "cls" else key.strip("_").replace("_", "-")
+        words.append(key if value is True else f'{key}="{html(str(value))}"')
+    return Html(f"<{' '.join(words)}>{join(children)}</{name}>")
+
+
+def hidden(text: str) -> Html:
+    """Write text for screen readers only: what a sign or a colour says to those who see it."""
+    return tag("span", text, cls="li-hidden")
+
+
+def tick(good: bool, words: str = "") -> Html:
+    """Write ✓ or ✗, with words for screen readers.
+
+    Example:
+        >>> tick(True)
+        '<span aria-hidden="true">✓</span><span class="li-hidden">right</span>'
+    """
+    sign = tag("span", "✓" if good else "✗", aria_hidden="true")
+    return Html(sign + hidden(words or ("right" if good else "wrong")))
 
 
 def page(*parts: object) -> Html:
@@ -135,8 +203,8 @@ class Cell:
         return " ".join([f"li-{name}" for name in (self.align if self.align != "left" else "", self.kind) if name])
 
 
-def right_or_wrong(text: str, *, right: str = "ok") -> Cell:
-    """Make a cell of a matrix of right and wrong: ✓ for `right`, ✗ and the text for anything else, a dash for nothing.
+def right_or_wrong(text: str) -> Cell:
+    """Make a cell of a matrix of right and wrong: ✓ for "ok", ✗ and the text for anything else, a dash for nothing.
 
     Example:
         >>> right_or_wrong("ok").kind, right_or_wrong("110/330").kind, right_or_wrong("").content
@@ -144,7 +212,7 @@ def right_or_wrong(text: str, *, right: str = "ok") -> Cell:
     """
     if not text:
         return Cell(tag("span", "-", aria_label="not looked at", role="img"), align="mid")
-    if text == right:
+    if text == "ok":
         return Cell(tick(True), "good", "mid")
     return Cell(join([tick(False, "wrong: "), " ", text]), "bad", "mid")
 
@@ -185,12 +253,7 @@ def with_interval(text: str, *after: object) -> Html:
 
 
 def table(
-    head: Sequence[object],
-    rows: Sequence[Sequence[object]],
-    *,
-    caption: object,
-    label: str = "",
-    hide_caption: bool = False,
+    head: Sequence[object], rows: Sequence[Sequence[object]], *, caption: str, hide_caption: bool = False
 ) -> Html:
     """Lay out a table below its heading; the first cell of each row is its heading, a row of one cell heads a group.
 
@@ -200,7 +263,6 @@ def table(
         head: the names of the columns: text, HTML or a `Cell`; empty for none.
         rows: the cells of each row, in the same form.
         caption: what the table shows.
-        label: of the region that scrolls; the caption unless given.
         hide_caption: leave it out, where a line above says the same.
 
     Example:
@@ -224,8 +286,7 @@ def table(
             body.append(tag("tr", tag("td", said.content, colspan=str(columns)), cls="li-prose"))
     title = "" if hide_caption else tag("p", tag("b", caption), cls="li-title")
     inner = tag("table", heads, tag("tbody", *body))
-    named = label or ("table" if isinstance(caption, Html) else str(caption))
-    return join([title, tag("div", inner, cls="li-wide", role="group", aria_label=named, tabindex="0")])
+    return join([title, tag("div", inner, cls="li-wide", role="group", aria_label=caption, tabindex="0")])
 
 
 def filled(head: Sequence[object], rows: Sequence[Sequence[object]]) -> tuple[list[object], list[list[object]]]:

@@ -1,12 +1,11 @@
-"""Source texts: colours, line numbers, marked lines with what is to be said of them under them, and differences."""
+"""Source texts: colours, line numbers, the lines that an error quotes, and differences."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from .markup import Html, hidden, join, tag
+from .parts import Html, hidden, join, tag
 
 #: Of a longer text only the first lines are coloured and shown: a page of 100 000 lines helps nobody.
 MOST_LINES = 5000
@@ -18,69 +17,32 @@ _POINTER = "▶ "
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
-@dataclass(frozen=True)
-class Mark:
-    """Something to say of a line.
-
-    Attributes:
-        line: as it is numbered.
-        message: what to say under it: text, or HTML.
-        kind: `bad`, `good` or `plain`.
-        column, width: what of the line is meant, from 1; 0 for all of it.
-    """
-
-    line: int
-    message: str = ""
-    kind: str = "bad"
-    column: int = 0
-    width: int = 1
-
-
-def source(
-    text: str,
-    *,
-    marks: Sequence[Mark] = (),
-    first_line: int = 1,
-    language: str = "cpp",
-    label: str = "source",
-) -> Html:
-    """Show a text with line numbers and colours; marked lines have their message under them.
+def source(text: str, *, first_line: int = 1, language: str = "cpp", label: str = "source") -> Html:
+    """Show a text with line numbers and colours.
 
     Args:
         text: the source.
-        marks: what to say of which line.
         first_line: number of the first line.
         language: `cpp`, `cuda`, `python` or `text`.
         label: what it is, for screen readers.
 
     Example:
-        >>> shown = source("int x = 1;\\nint y = foo;", marks=[Mark(2, "'foo' was not declared", column=9, width=3)])
-        >>> "li-bad" in shown and "&#x27;foo&#x27; was not declared" in shown
-        True
+        >>> source("int x = 1;\\nint y = 2;").count("li-row")
+        2
     """
-    by_line: dict[int, list[Mark]] = {}
-    for mark in marks:
-        by_line.setdefault(mark.line, []).append(mark)
-    rows = []
-    for number, line in enumerate(lines_of(text, language), first_line):
-        found = by_line.get(number, [])
-        rows.append(_row(str(number), _pointed(line, found), found[0].kind if found else "", _POINTER if found else ""))
-        for mark in found:
-            if mark.message:
-                rows.append(tag("span", mark.message, "\n", cls=f"li-message li-note li-{mark.kind}"))
+    rows = [_row(str(number), _written(line)) for number, line in enumerate(lines_of(text, language), first_line)]
     left = text.rstrip("\n").count("\n") + 1 - MOST_LINES
     if left > 0:
         rows.append(tag("span", f"... {left} more lines", cls="li-row li-faint"))
     return _block(rows, label)
 
 
-def excerpt(text: str, *, kind: str = "bad", language: str = "cpp", label: str = "the lines in question") -> Html:
+def excerpt(text: str, *, kind: str = "bad", label: str = "the lines in question") -> Html:
     """Show the lines that an error message quotes, `-> 14 | code` with a caret under it, as `source` does.
 
     Args:
         text: from `Diagnostic.excerpt` or `Crash.excerpt`.
-        kind: of the mark.
-        language: as for `source`.
+        kind: of the mark: `bad` or `plain`.
         label: what it is, for screen readers.
 
     Example:
@@ -89,23 +51,24 @@ def excerpt(text: str, *, kind: str = "bad", language: str = "cpp", label: str =
         (2, True)
     """
     lines: list[tuple[bool, str, str]] = []
-    caret: tuple[int, int] = (0, 1)
+    start = end = -1
     for row in text.split("\n"):
         head, bar, code = row.partition(" |")
         number, code = head.strip().removeprefix("->").strip(), code.removeprefix(" ")
         if bar and number.isdecimal():
             lines.append(("->" in head, number, code))
         elif lines and "^" in code and not number and not code.strip().strip("^~"):
-            caret = (code.index("^") + 1, len(code.strip()))
-    coloured = lines_of("\n".join(line for _, _, line in lines), language)
+            start, end = code.index("^"), len(code.rstrip())
+    coloured = lines_of("\n".join(line for _, _, line in lines), "cpp")
     rows = []
     for (marked, number, _), line in zip(lines, coloured, strict=False):
-        marks = [Mark(int(number), kind=kind, column=caret[0], width=caret[1])] if marked else []
-        rows.append(_row(number, _pointed(line, marks), kind if marked else "", _POINTER if marked else ""))
+        rows.append(
+            _row(number, _pointed(line, start, end), kind, _POINTER) if marked else _row(number, _written(line))
+        )
     return _block(rows, label)
 
 
-def diff_source(text: str, *, language: str = "cpp", label: str = "what changed") -> Html:
+def diff_source(text: str, *, label: str = "what changed") -> Html:
     """Show a unified diff: lines that went and lines that came, with the numbers they have, and the names of the texts.
 
     Example:
@@ -115,7 +78,7 @@ def diff_source(text: str, *, language: str = "cpp", label: str = "what changed"
     """
     rows: list[Html] = []
     lines = text.split("\n")
-    code = lines_of("\n".join(line[1:] for line in lines), language, every=True)
+    code = lines_of("\n".join(line[1:] for line in lines), "cpp", every=True)
     before = after = end_before = end_after = 0
     for line, pieces in zip(lines, code, strict=False):
         coloured = _written(pieces)
@@ -180,24 +143,21 @@ def _written(line: Line) -> Html:
     return join(tag("span", text, cls=name) if name.strip("w") else text for name, text in line if text)
 
 
-def _cut(line: Line, start: int, end: int) -> Line:
+def _cut(line: Line, start: int, end: int | None = None) -> Line:
     """Return the pieces between two columns, from 0."""
     pieces, at = [], 0
     for name, text in line:
-        pieces.append((name, text[max(start - at, 0) : max(end - at, 0)]))
+        pieces.append((name, text[max(start - at, 0) : None if end is None else max(end - at, 0)]))
         at += len(text)
     return pieces
 
 
-def _pointed(line: Line, marks: Sequence[Mark]) -> Html:
-    """Write a line, and underline what the first mark with a column points to."""
-    length = sum(len(text) for _, text in line)
-    for mark in marks:
-        start, end = mark.column - 1, mark.column - 1 + max(mark.width, 1)
-        if 0 <= start < length:
-            pointed = tag("span", _written(_cut(line, start, end)), cls="li-at")
-            return join([_written(_cut(line, 0, start)), pointed, _written(_cut(line, end, length))])
-    return _written(line)
+def _pointed(line: Line, start: int, end: int) -> Html:
+    """Write a line, and underline what stands between two columns, from 0; nothing where these are not in it."""
+    if not 0 <= start < sum(len(text) for _, text in line):
+        return _written(line)
+    pointed = tag("span", _written(_cut(line, start, end)), cls="li-at")
+    return join([_written(_cut(line, 0, start)), pointed, _written(_cut(line, end))])
 
 
 def _row(number: str, line: Html, kind: str = "", sign: str = "") -> Html:

@@ -88,8 +88,6 @@ background:none;color:inherit;padding:0}
 & .li-no{display:inline-block;width:4.6em;box-sizing:border-box;padding-right:1.2em;text-align:right;white-space:pre;\
 user-select:none;color:color-mix(in srgb,currentColor FAINT%,transparent)}
 & .li-source{display:inline-block;min-width:100%}
-& .li-message{display:block;white-space:pre-wrap;margin:0 0 .2em 4.2em;padding:.25em .8em;max-width:60em;\
-font-family:var(--jp-content-font-family,var(--vscode-font-family,system-ui,sans-serif))}
 & .li-at{text-decoration:underline wavy;text-underline-offset:.2em}
 & .li-note{margin:.4em 0;padding:.35em .8em;border-left:3px solid #8888;overflow-wrap:break-word}
 & .li-good{background:TINT-good;border-color:#2ea043}

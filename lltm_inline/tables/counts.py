@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from ..base.above import Shown, aligned
 from ..base.arguments import LARGEST, one_of, plural
-from .table import BaseRow, DirectedTable
+from .table import BaseRow, Table
 from .timings import TITLES
 from .words import three
 
@@ -34,11 +33,7 @@ class CountsRow(BaseRow):
     """What one line of a kernel's text does in one launch; everything but `accesses` is counted for whole warps.
 
     Args:
-        kernel: label, `axpy/cuda@2`.
-        op: name of the op.
-        size: numbers by letter, `{"N": 1000}`.
-        dtype: `float32`.
-        device: `cuda-cpu`.
+        kernel, op, size, dtype, device: as of each `BaseRow`; so far `cuda-cpu`.
         direction: `forward` or `backward`.
         launch: its number in that direction, from 1; 0 in a total.
         function: the kernel as the launch names it, `axpy<scalar_t>`.
@@ -59,11 +54,6 @@ class CountsRow(BaseRow):
         lanes: of the request that took most, the byte of the array that each of the 32 lanes wanted; -1 for a lane without.
     """
 
-    kernel: str
-    op: str
-    size: Mapping[str, int] = field(hash=False)
-    dtype: str
-    device: str
     direction: str
     launch: int
     function: str
@@ -87,10 +77,6 @@ class CountsRow(BaseRow):
         one_of("direction", self.direction, tuple(TITLES), where=self._where)
         one_of("what", self.what, WHATS, where=self._where)
 
-    def conditions(self) -> tuple[str, ...]:
-        """What the counts depend on: nothing but text and size."""
-        return ()
-
     @property
     def extra(self) -> int:
         """Transactions that there need not be: of shared memory the bank conflicts, of atomics the turns that lanes wait."""
@@ -111,7 +97,7 @@ def _unit(what: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, repr=False)
-class Counts(DirectedTable[CountsRow], Shown):
+class Counts(Table[CountsRow], Shown):
     """The memory accesses of launches: exact, and the same on every machine. They contain no times.
 
     It displays itself as totals next to a baseline, then line by line; `li.plot` draws which thread wants which address.

@@ -15,28 +15,19 @@ from ..base.arguments import plural
 from ..model.kernel import Kernel
 from ..model.registry import History, State, diff, registry
 from .timings import Row, Timings
-from .words import outcome, sentence, spread_text
+from .words import comparison, outcome, sentence, spread_text
 
 _STATES = {"built": "compiles", "failed": "does not compile", "right": "right", "wrong": "WRONG", "crashed": "CRASHES",
            "timeout": "TIMES OUT", "shipped": "ships"}  # fmt: skip
 #: What is never the best, however fast it is.
 _BAD = ("failed", "wrong", "crashed")
-_BLOCKS = "▁▂▃▄▅▆▇█"
 #: How many times faster, and the ends of the interval, where there is one.
 _Ratio = tuple[float, float | None, float | None]
 
 
 @dataclass(frozen=True)
 class Revision:
-    """What became of a revision.
-
-    Attributes:
-        label: its own.
-        parent: label of what it was edited from, or nothing.
-        changed_lines: how many lines differ from that.
-        state: in words.
-        is_current: whether the name stands for it.
-    """
+    """What became of a revision, in words, and how many lines differ from what it was edited from, if it was."""
 
     label: str
     parent: str
@@ -44,11 +35,9 @@ class Revision:
     state: str
     is_current: bool
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """As a row of a table."""
+    def __str__(self) -> str:
         change = f"{plural(self.changed_lines, 'line')} from {self.parent}" if self.parent else ""
-        return f"{self.label:<24}", f"{self.state:<16}", change
+        return f"{'->' if self.is_current else '  '} {self.label:<24} {self.state:<16} {change}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -56,55 +45,24 @@ class Step:
     """How fast a revision was at one size in one direction.
 
     Attributes:
-        row: its times; `speedup` and the ends of its interval are over what it was edited from.
-        over: label of that; nothing where the two cannot be compared.
-        words: of the comparison, or why there is none.
+        row: its times.
+        words: how they compare with what it was edited from, or why they cannot be compared.
         is_best: no right revision was measurably faster so far.
     """
 
     row: Row
-    over: str
     words: str
     is_best: bool = False
 
-
-@dataclass(frozen=True)
-class Course:
-    """The times of all revisions at one size in one direction, on one machine with as many threads, by one compiler.
-
-    Attributes:
-        steps: a step for each revision that was timed so, in order.
-    """
-
-    steps: tuple[Step, ...]
-
     @property
-    def case(self) -> str:
-        """Size and direction."""
-        row = self.steps[0].row
-        return f"{row.size_text}, {row.direction}"
+    def cells(self) -> tuple[str, ...]:
+        """As a row of a table: revision, time and quartiles, the comparison."""
+        time = spread_text(self.row.median, self.row.q1, self.row.q3)
+        return self.row.kernel, time, self.words, "best so far" * self.is_best
 
-    @property
-    def spark(self) -> str:
-        """The times as a row of bars from zero: the lower, the faster; nothing of one alone, which would be a black block.
 
-        Example:
-            >>> what = dict(op="axpy", size={"B": 3}, direction="forward", dtype="float32", device="cpu", calls=1, samples=9)
-            >>> what |= dict(q1=1, q3=1, speedup=1, speedup_low=None, speedup_high=None)
-            >>> Course(tuple(Step(Row("axpy/cpp", **what, median=s), "", "") for s in (8, 4, 1))).spark
-            '█▄▁'
-        """
-        most = max(step.row.median for step in self.steps)
-        blocks = [_BLOCKS[math.ceil(step.row.median / most * len(_BLOCKS)) - 1] for step in self.steps]
-        return "".join(blocks) if len(blocks) > 1 else ""
-
-    @property
-    def cells(self) -> list[tuple[str, ...]]:
-        """As rows of a table: revision, time and quartiles, the comparison."""
-        return [
-            (step.row.kernel, spread_text(step.row.median, step.row.q1, step.row.q3), step.words, "best so far" * step.is_best)
-            for step in self.steps
-        ]  # fmt: skip
+#: The steps of all revisions, by what was timed under which conditions, and by size and direction: those of one may be compared.
+Courses = dict[str, dict[str, tuple[Step, ...]]]
 
 
 def revisions_of(history: History) -> tuple[Revision, ...]:
@@ -128,19 +86,19 @@ def became(kernel: Kernel) -> State:
     return State("timeout", state.hint) if is_late else state
 
 
-def courses_of(history: History) -> dict[str, tuple[Course, ...]]:
-    """Return the times of the revisions, those together that may be compared, by what was timed and under which conditions."""
-    rows: dict[Hashable, dict[Hashable, dict[str, Row]]] = {}
+def courses_of(history: History) -> Courses:
+    """Return the times of the revisions, those together that may be compared."""
+    rows: dict[Hashable, dict[str, dict[str, Row]]] = {}
     for kernel in filter(registry.is_noted, history):
         for table in registry.timed(kernel.label):
             for row in table.select(kernel=kernel.label).rows:
                 where = rows.setdefault((_machine(row), _built(row)), {})
-                where.setdefault(_case(row), {})[kernel.label] = row
+                where.setdefault(table.case(row), {})[kernel.label] = row
     found = {}
     for cases in rows.values():
         every = tuple(row for case in cases.values() for row in case.values())
         subject = f"{every[0].subject}; {Timings(every, every[0].kernel).conditions()}"
-        found[subject] = tuple(_course(history, case) for case in cases.values())
+        found[subject] = {case: _steps(history, timed) for case, timed in cases.items()}
     return found
 
 
@@ -158,19 +116,17 @@ def _built(row: Row) -> Hashable:
     return row.compiler, row.flags[: len(row.flags) - len(own)]
 
 
-def _course(history: History, rows: dict[str, Row]) -> Course:
+def _steps(history: History, rows: dict[str, Row]) -> tuple[Step, ...]:
     best, was_compared, steps = "", False, []
     for kernel in history:
         if (row := rows.get(kernel.label)) is None:
             continue
         parent = registry.parent_of(kernel)
         ratio = _ratio(row, parent.label) if parent else None
+        words = f"not timed beside {parent.label}" if parent else ""
         if parent and ratio:
-            row = replace(row, speedup=ratio[0], speedup_low=ratio[1], speedup_high=ratio[2])
-            words = sentence("", parent.label, row.words).strip().removeprefix("is ")
-        else:
-            words = f"not timed beside {parent.label}" if parent else ""
-        steps.append(Step(row, parent.label if parent and ratio else "", words))
+            words = sentence("", parent.label, comparison(*ratio)).strip().removeprefix("is ")
+        steps.append(Step(row, words))
         if registry.state(kernel.label).name in _BAD:
             continue
         if not best:
@@ -178,7 +134,7 @@ def _course(history: History, rows: dict[str, Row]) -> Course:
         elif beside := _ratio(row, best):
             was_compared = True
             best = kernel.label if outcome(*beside[1:]) == "faster" else best
-    return Course(tuple(replace(step, is_best=was_compared and step.row.kernel == best) for step in steps))
+    return tuple(replace(step, is_best=was_compared and step.row.kernel == best) for step in steps)
 
 
 def _ratio(row: Row, other: str) -> _Ratio | None:
@@ -209,15 +165,10 @@ def _speedups(label: str, like: Row) -> Iterator[tuple[Hashable, _Ratio]]:
 
 def history_text(history: History) -> str:
     """Write a history: what became of each revision, then the times at each size."""
-    revisions = revisions_of(history)
-    lines = [f"history of {history[0].name}; -> is the current revision"]
-    lines += [f"{'->' if row.is_current else '  '} {' '.join(row.cells)}".rstrip() for row in revisions]
+    lines = [f"history of {history[0].name}; -> is the current revision", *map(str, revisions_of(history))]
     for subject, courses in courses_of(history).items():
         rows: list[Sequence[str]] = []
-        for course in courses:
-            rows += [
-                (f"{course.case}  {course.spark}".rstrip(),),
-                *((f"  {label}", *rest) for label, *rest in course.cells),
-            ]
+        for case, steps in courses.items():
+            rows += [(case,), *((f"  {label}", *rest) for label, *rest in (step.cells for step in steps))]
         lines += ["", f"time per call (quartiles), {subject}", *aligned(rows)]
     return "\n".join(lines)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ..base.above import Shown
-from ..base.arguments import LARGEST, one_of, refusal
+from ..base.arguments import LARGEST, one_of, plural, refusal
 from .table import BaseRow, Table
 from .words import bytes_text, three
 
@@ -20,12 +19,8 @@ class MemoryRow(BaseRow):
     """The memory of one kernel at one size, in bytes above inputs, parameters and incoming gradients.
 
     Args:
-        kernel: label, `lltm/fused@2`.
-        op: name of the op.
-        size: numbers by letter, `{"B": 16, "F": 32, "S": 128}`; of the first layer.
+        kernel, op, size, dtype, device: as of each `BaseRow`; the size of the first layer.
         depth: number of layers.
-        dtype: `float32`.
-        device: `cpu`.
         held: what lives between forward and backward, outputs included.
         outputs: the outputs' part of it.
         peak: the most that lived at one time over forward and backward, gradients included.
@@ -35,12 +30,7 @@ class MemoryRow(BaseRow):
         cpu: name of the processor, or of the GPU for the device `cuda`.
     """
 
-    kernel: str
-    op: str
-    size: Mapping[str, int] = field(hash=False)
     depth: int = field(metadata={"least": 1})
-    dtype: str
-    device: str
     held: int = field(metadata=_ANY)
     outputs: int = field(metadata=_ANY)
     peak: int = field(metadata=_ANY)
@@ -50,6 +40,10 @@ class MemoryRow(BaseRow):
     cpu: str = ""
 
     _where: ClassVar[str] = "a row of memory"
+
+    def conditions(self) -> tuple[str, ...]:
+        """What the figures depend on."""
+        return plural(self.threads, "thread"), self.torch and f"torch {self.torch}", self.cpu
 
     @property
     def subject(self) -> str:
@@ -105,14 +99,9 @@ class Memory(Table[MemoryRow], Shown):
         return "\n".join(lines) or ("nothing to compare with" if self.rows else "nothing was measured")
 
     @property
-    def title(self) -> str:
-        """What was measured, without the sizes: `lltm, float32, cpu, 4 layers`."""
-        return self.rows[0].subject
-
-    @property
     def caption(self) -> str:
-        """The title, and how to read the columns."""
-        return f"{self.title}: memory above inputs and parameters, and the ratio to {self.baseline}"
+        """What was measured, and how to read the columns."""
+        return f"{self.rows[0].subject}: memory above inputs and parameters, and the ratio to {self.baseline}"
 
     def _warnings(self) -> list[str]:
         return [line for line in self.verdict().split("\n") if " for good " in line]

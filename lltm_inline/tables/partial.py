@@ -67,7 +67,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Partial(Timings):
-    """Timings of a benchmark under way. Like `Timings`; `verdict` says "yet" of what more rounds may change.
+    """Timings of a benchmark under way. Like `Timings`; `verdict` says which case more rounds may change.
 
     Args:
         rows: of the cases that are done, and of the one under way with the samples that it has until now.
@@ -79,12 +79,11 @@ class Partial(Timings):
         >>> slow = Row("axpy/python", **what, median=2e-6, q1=2e-6, q3=2e-6, speedup=1, speedup_low=1, speedup_high=1)
         >>> fast = Row("axpy/cpp", **what, median=2e-6, q1=2e-6, q3=2e-6, speedup=1, speedup_low=0.9, speedup_high=1.1)
         >>> print(Partial((slow, fast), "axpy/python", Running({"B": 3}, "forward", 9, 400, 0.1, 1, 1, 3)).verdict())
-        axpy/cpp against axpy/python: no measurable difference yet (0.90-1.10)
+        axpy/cpp against axpy/python: no measurable difference (0.90-1.10)
+        B=3, forward is under way: what is said of it is not final
     """
 
     running: Running | None = None
-
-    _alone = "is timed alone"
 
     def under_way(self, row: Row) -> str:
         """How far the case of a row is, if that is the one under way, so that its figures are not final."""
@@ -92,30 +91,14 @@ class Partial(Timings):
         return at.text if at is not None and (row.direction, dict(row.size)) == (at.direction, dict(at.size)) else ""
 
     def verdict(self) -> str:
-        """Say in words what is known by now, "yet" where rounds still come in.
+        """Say in words what is known by now, and of which case more rounds may change it.
 
         Returns:
             The lines of `Timings.verdict`, without its warning of noise, which a few rounds do not bear out.
         """
-        return "\n".join([*self._findings(), *self._beside()]) or "nothing was timed yet"
-
-    def _worded(self, text: str, row: Row | None = None) -> str:
-        return yet(text) if (self.running if row is None else self.under_way(row)) else text
-
-
-def yet(text: str) -> str:
-    """Say of a finding that it is not final.
-
-    Example:
-        >>> yet("no measurable difference (0.99-1.04)")
-        'no measurable difference yet (0.99-1.04)'
-        >>> yet("1.31x faster (1.27-1.35)")
-        '1.31x faster (1.27-1.35), not final yet'
-    """
-    for finding in ("no measurable difference", "too noisy to tell", "too few rounds to tell"):
-        if finding in text:
-            return text.replace(finding, f"{finding} yet")
-    return f"{text}, not final yet"
+        at = self.running
+        going_on = [f"{at.where} is under way: what is said of it is not final"] if at is not None else []
+        return "\n".join([*self._findings(), *going_on, *self._beside()]) or "nothing was timed yet"
 
 
 #: Called with the timings so far.

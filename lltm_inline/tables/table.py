@@ -10,14 +10,14 @@ import csv
 import json
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from itertools import compress
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from ..base.above import aligned
-from ..base.arguments import integer, mapping, number, path_of, plural, refusal, shown, string, strings, using_file
+from ..base.arguments import integer, mapping, number, path_of, refusal, shown, string, strings, using_file
 from ..errors import InputError
 from .words import size_text
 
@@ -30,7 +30,6 @@ def _optional_number(name: str, value: Any, **bounds: Any) -> float | None:
 
 
 def _size(_: str, size: Any, **__: Any) -> dict[str, int]:
-    """Refuse what is no dict of numbers by letter."""
     named = mapping("size", size, "a dict of numbers by letter, {'B': 16}")
     return {letter: integer(f"size[{letter!r}]", extent) for letter, extent in named.items()}
 
@@ -43,46 +42,46 @@ def _integers(name: str, values: Any, *, where: str = "", **bounds: Any) -> tupl
 
 _number = partial(number, positive=True, most=_MOST)
 
-#: What a column may hold, by the type of its field: how a value is looked at, and how it is read from a cell of a CSV file.
-_COLUMNS: dict[str, tuple[Callable[..., Any], Callable[[str], Any]]] = {
-    "Mapping[str, int]": (_size, int),
-    "float": (_number, float),
-    "float | None": (_optional_number, lambda text: float(text) if text else None),
-    "int": (integer, int),
-    "str": (string, str),
-    "tuple[int, ...]": (_integers, lambda text: tuple(map(int, text.split()))),
-    "tuple[str, ...]": (strings, lambda text: tuple(shlex.split(text))),
+#: How the value of a column is looked at, by the type of its field.
+_COLUMNS: dict[str, Callable[..., Any]] = {
+    "Mapping[str, int]": _size,
+    "float": _number,
+    "float | None": _optional_number,
+    "int": integer,
+    "str": string,
+    "tuple[int, ...]": _integers,
+    "tuple[str, ...]": strings,
 }
 
 
+@dataclass(frozen=True)
 class BaseRow:
-    """A row of a table: a frozen dataclass whose fields are its columns, among them these.
+    """A row of a table: its fields are the columns, these before all others.
 
     What a column may hold follows from its type; the metadata of a field are bounds that differ from the usual ones.
+
+    Args:
+        kernel: label, `lltm/fused@2`.
+        op: name of the op.
+        size: numbers by letter, `{"B": 16, "F": 32, "S": 128}`.
+        dtype: `float32`.
+        device: `cpu`.
     """
+
+    kernel: str
+    op: str
+    size: Mapping[str, int] = field(hash=False)
+    dtype: str
+    device: str
 
     #: What it is called in messages.
     _where: ClassVar[str]
 
-    kernel: Any
-    op: Any
-    size: Any
-    dtype: Any
-    device: Any
-    threads: Any
-    torch: Any
-    cpu: Any
-
     def __post_init__(self) -> None:
-        for column in self.columns():
-            check, _ = _COLUMNS[str(column.type)]
+        for column in fields(self):
+            check = _COLUMNS[str(column.type)]
             value = check(column.name, getattr(self, column.name), where=self._where, **column.metadata)
             object.__setattr__(self, column.name, value)
-
-    @classmethod
-    def columns(cls) -> tuple[Any, ...]:
-        """The fields in their order."""
-        return fields(cls)  # type: ignore[arg-type]
 
     @property
     def size_text(self) -> str:
@@ -95,12 +94,12 @@ class BaseRow:
         return f"{self.op}, {self.dtype}, {self.device}"
 
     def conditions(self) -> tuple[str, ...]:
-        """What the figures depend on."""
-        return plural(self.threads, "thread"), self.torch and f"torch {self.torch}", self.cpu
+        """What the figures depend on, besides text and size."""
+        return ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts, lists, strings and numbers."""
-        values = asdict(self)  # type: ignore[call-overload]
+        values = asdict(self)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
@@ -176,18 +175,23 @@ class Table(JsonFile, Generic[_Row]):
         object.__setattr__(self, "rows", tuple(self.rows))
         string("baseline", self.baseline)
 
-    def select(self, *, kernel: str | None = None, size: Mapping[str, int] | None = None) -> Self:
-        """Keep the rows of one kernel or size, and the baseline.
+    def select(
+        self, *, kernel: str | None = None, direction: str | None = None, size: Mapping[str, int] | None = None
+    ) -> Self:
+        """Keep the rows of one kernel, direction or size, and the baseline. Rows of memory have no direction.
 
         Raises:
-            InputError: a label that is no string, or a size that is no dict.
+            InputError: a label or direction that is no string, or a size that is no dict.
         """
-        return self._select(size=None if size is None else _size("size", size), kernel=_text_or_none("kernel", kernel))
-
-    def _select(self, **wanted: Any) -> Self:
-        """Keep the rows that have these values; None stands for any."""
-        asked = {name: value for name, value in wanted.items() if value is not None}
-        rows = (row for row in self.rows if all(getattr(row, name) == value for name, value in asked.items()))
+        asked: dict[str, Any] = {"kernel": kernel, "direction": direction}
+        asked = {
+            name: string(name, value, want="a string, or None for all")
+            for name, value in asked.items()
+            if value is not None
+        }
+        if size is not None:
+            asked["size"] = _size("size", size)
+        rows = (row for row in self.rows if all(getattr(row, name, None) == value for name, value in asked.items()))
         return replace(self, rows=tuple(rows))
 
     @property
@@ -226,8 +230,8 @@ class Table(JsonFile, Generic[_Row]):
         return ""
 
     def case(self, row: _Row) -> str:
-        """Name what is compared beside each other: the rows of one size."""
-        return row.size_text
+        """Name what is compared beside each other: the rows of one size, and of one direction where they have one."""
+        return ", ".join(filter(None, [row.size_text, getattr(row, "direction", "")]))
 
     def cases(self) -> dict[str, list[_Row]]:
         """Return the rows of each case, the baseline first."""
@@ -286,61 +290,10 @@ class Table(JsonFile, Generic[_Row]):
         """
         letters = list(dict.fromkeys(letter for row in self.rows for letter in row.size))
         names: list[str] = []
-        for column in self._row.columns():
+        for column in fields(self._row):
             names += letters if column.name == "size" else [column.name]
         rows = [{**row.size, **row.to_dict()} for row in self.rows]
         return write_csv(path, ["baseline", *names], [[self.baseline, *map(row.get, names)] for row in rows])
-
-    @classmethod
-    def from_csv(cls, path: str | Path) -> Self:
-        """Read what `to_csv` wrote: every number comes back exactly.
-
-        Raises:
-            InputError: columns are missing, or a cell is no number.
-            FileError: it cannot be read.
-        """
-        columns = {column.name: _COLUMNS[str(column.type)][1] for column in cls._row.columns() if column.name != "size"}
-        path, rows = path_of("path", path), []
-        with using_file(path), path.open(newline="", encoding="utf-8") as file:
-            try:
-                reader = csv.DictReader(file)
-                if missing := [name for name in ("baseline", *columns) if name not in (reader.fieldnames or ())]:
-                    raise ValueError(f"no column {', '.join(missing)}")
-                records = list(reader)
-                if any(None in record or None in record.values() for record in records):
-                    raise ValueError("a line has more or fewer cells than there are columns")
-                for record in records:
-                    size = {name: int(text) for name, text in record.items() if name.isupper() and text}
-                    rows.append(cls._row(size=size, **{name: read(record[name]) for name, read in columns.items()}))
-            except (ValueError, csv.Error) as error:
-                raise InputError(f"{shown(str(path))} was not written by to_csv: {error}") from error
-        baselines = {record["baseline"] for record in records}
-        if len(baselines) > 1:
-            raise InputError(f"{path} holds several baselines ({', '.join(sorted(baselines))}), want one")
-        return cls(tuple(rows), next(iter(baselines), ""))
-
-
-class DirectedTable(Table[_Row]):
-    """A table of which each row is of one direction, `forward` or another."""
-
-    def select(
-        self, *, kernel: str | None = None, direction: str | None = None, size: Mapping[str, int] | None = None
-    ) -> Self:
-        """Keep the rows of one kernel, direction or size, and the baseline.
-
-        Raises:
-            InputError: a label or direction that is no string, or a size that is no dict.
-        """
-        return super().select(kernel=kernel, size=size)._select(direction=_text_or_none("direction", direction))
-
-    def case(self, row: Any) -> str:
-        """Name what is compared beside each other: the rows of one size and direction."""
-        return f"{row.size_text}, {row.direction}"
-
-
-def _text_or_none(name: str, value: Any) -> Any:
-    """Refuse what is neither a string nor None."""
-    return value if value is None else string(name, value, want="a string, or None for all")
 
 
 def require_format(data: Any, form: str, what: str) -> None:

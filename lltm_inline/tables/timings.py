@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ..base.above import Shown
-from ..base.arguments import one_of
+from ..base.arguments import one_of, plural
 from ..base.device import DEVICES
-from .table import BaseRow, DirectedTable
+from .table import BaseRow, Table
 from .words import CROWD, comparison, finding, interval_text, outcome, sentence, share_text, spread_text, three
 
 #: What can be timed: `both` is forward and backward in one go.
@@ -34,12 +34,8 @@ class Row(BaseRow):
     """The times of one kernel at one size in one direction.
 
     Args:
-        kernel: label, `lltm/fused@2`.
-        op: name of the op.
-        size: numbers by letter, `{"B": 16, "F": 32, "S": 128}`.
+        kernel, op, size, dtype, device: as of each `BaseRow`.
         direction: `forward`, `backward` (the graph was built outside of the timed region) or `both`.
-        dtype: `float32`.
-        device: `cpu`.
         median: seconds a call; so are `q1` and `q3`, the quartiles.
         samples: number of rounds, one sample each.
         calls: number of calls over which one sample is the mean.
@@ -56,12 +52,7 @@ class Row(BaseRow):
         others: at how many processors other programs worked just before.
     """
 
-    kernel: str
-    op: str
-    size: Mapping[str, int] = field(hash=False)
     direction: str
-    dtype: str
-    device: str
     median: float
     q1: float
     q3: float
@@ -114,13 +105,13 @@ class Row(BaseRow):
 
     def conditions(self) -> tuple[str, ...]:
         """What the times depend on, without flags that change none."""
-        threads, *others = super().conditions()
         flags = (flag for flag in self.flags if flag.startswith(_NOT_IDLE) or not flag.startswith(_IDLE))
-        return shlex.join(flags), threads, self.compiler, *others
+        torch = self.torch and f"torch {self.torch}"
+        return shlex.join(flags), plural(self.threads, "thread"), self.compiler, torch, self.cpu
 
 
 @dataclass(frozen=True, repr=False)
-class Timings(DirectedTable[Row], Shown):
+class Timings(Table[Row], Shown):
     """All rows of one benchmark. Displays itself as a table; see `verdict` for the findings in words.
 
     Args:
@@ -140,7 +131,6 @@ class Timings(DirectedTable[Row], Shown):
     _format = "lltm_inline timings 1"
     _what = "a benchmark's timings"
     _nothing = "Timings: nothing was timed"
-    _alone = "was timed alone"
     _heads = ("time", "speed-up", "GFLOP/s", "GB/s", "share of peak")
 
     @property
@@ -178,20 +168,16 @@ class Timings(DirectedTable[Row], Shown):
         """Return the lines of the verdict that say how kernels compare."""
         others = [kernel for kernel in self.kernels if kernel != self.baseline]
         if self.rows and not others:
-            return [f"{self.baseline} {self._alone}: nothing to compare it with"]
+            return [f"{self.baseline} is timed alone: nothing to compare it with"]
         lines = []
         for kernel in others:
             rows = self.select(kernel=kernel).rows
             if len(rows) == 1:
-                lines.append(self._worded(sentence(kernel, self.baseline, rows[0].words), rows[0]))
+                lines.append(sentence(kernel, self.baseline, rows[0].words))
             else:
-                lines.append(self._worded(self._overall(kernel, rows)))
-                lines += [f"  {self.case(row)}: {self._worded(row.words, row)}" for row in rows]
+                lines.append(self._overall(kernel, rows))
+                lines += [f"  {self.case(row)}: {row.words}" for row in rows]
         return lines
-
-    def _worded(self, text: str, row: Row | None = None) -> str:
-        """Return what is said of a row, or of all rows of a kernel; a benchmark that still runs says more."""
-        return text
 
     def _noise(self) -> list[str]:
         """Return a line of warning if in most rows the middle half of the samples is far apart."""
@@ -224,12 +210,10 @@ class Timings(DirectedTable[Row], Shown):
         return text
 
     @property
-    def title(self) -> str:
+    def caption(self) -> str:
         """What was timed, and how to read the columns."""
         compared = f", speed-up over {self.baseline} (99 % interval)" if len(self.kernels) > 1 else ""
         return f"{self.rows[0].subject}: median (quartiles){compared}"
-
-    caption = title
 
     def cells(self, row: Row) -> tuple[str, ...]:
         """Write a row as cells of the table, without its kernel."""

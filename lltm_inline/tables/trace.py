@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ..base.above import Shown, aligned
@@ -27,11 +26,7 @@ class TraceRow(BaseRow):
     """One load, store or atomic of one thread.
 
     Args:
-        kernel: label, `axpy/cuda@2`.
-        op: name of the op.
-        size: numbers by letter, `{"N": 1000}`.
-        dtype: `float32`.
-        device: `cuda-cpu`.
+        kernel, op, size, dtype, device: as of each `BaseRow`.
         direction: `forward` or `backward`.
         launch: its number in that direction, from 1.
         function: the kernel as the launch names it, `axpy<scalar_t>`; of C++ the direction.
@@ -48,11 +43,6 @@ class TraceRow(BaseRow):
         left: how many more accesses there were than rows, the same in each row.
     """
 
-    kernel: str
-    op: str
-    size: Mapping[str, int] = field(hash=False)
-    dtype: str
-    device: str
     direction: str
     launch: int
     function: str

@@ -16,7 +16,8 @@ from nbclient import NotebookClient
 
 from lltm_inline.errors import CrashError, InputError
 from lltm_inline.notebook import live
-from lltm_inline.notebook.live import LiveTable, live_benchmark, live_html
+from lltm_inline.notebook.live import Notebook, live_benchmark, live_html
+from lltm_inline.notebook.pipeline import Began
 from lltm_inline.show.views import html_of
 from lltm_inline.tables.partial import Partial, Running
 from lltm_inline.tables.timings import Timings
@@ -35,7 +36,7 @@ def middles(shown: str) -> list[list[float]]:
 
 
 def test_a_case_that_runs_has_its_round_and_is_not_final():
-    """Its heading has the round, its bars no colour, and what is no finding says yet; the finished table has none of it."""
+    """Its heading has the round, its bars no colour, and the verdict says that it is open; the finished table has none of it."""
     rows = tuple(
         replace(row, speedup_low=None, speedup_high=None)
         if row.kernel == "lltm/fused"
@@ -44,9 +45,9 @@ def test_a_case_that_runs_has_its_round_and_is_not_final():
     )
     running = read(html_of(Partial(rows, ONE.baseline, AT))).text
     assert "B=16 F=32 S=128, both, round 31 of at most 52" in running
-    assert "too few rounds to tell yet" in running and "no measurable difference yet" in running
+    assert "B=16 F=32 S=128, both is under way: what is said of it is not final" in running
     final = read(html_of(Timings(rows, ONE.baseline))).text
-    assert "yet" not in final and "round " not in final
+    assert "not final" not in final and "round " not in final
     good = '<rect x="[^"]*" y="2" width="[^"]*" height="10" class="li-good"'
     assert not re.search(good, html_of(Partial(ONE.rows, ONE.baseline, AT))) and re.search(good, html_of(ONE))
 
@@ -76,19 +77,19 @@ def test_extreme_figures_stay_inside(ends):
 def test_letters_that_mean_something_in_html_are_written_as_letters():
     """A name cannot end a tag."""
     odd = replace(ONE.rows[0], kernel="<i>&\"'")
-    shown = read(live_html(Timings((odd,), odd.kernel), text="<i>"))
+    shown = read(live_html(Timings((odd,), odd.kernel)))
     assert not shown.problems and "<i>&\"'" in shown.text
 
 
 def test_html_has_progress_while_it_runs_and_the_verdict_always():
-    """A progress bar and 'yet' while rounds come in; afterwards the verdict, what stands behind it folded, and the conditions."""
-    running = live_html(Partial(ONE.rows, ONE.baseline, AT), text="timing lltm")
-    assert '<progress value="0.600"' in running and "not final yet" in running and "<details>" not in running
+    """A progress bar while rounds come in; afterwards the verdict, what stands behind it folded, and the conditions."""
+    running = live_html(Partial(ONE.rows, ONE.baseline, AT))
+    assert '<progress value="0.600"' in running and "not final" in running and "<details>" not in running
     final = live_html(timings(SWEEP, KERNELS[:2]))
     assert "<progress" not in final and final.count("<details>") == 2 and "A Processor" in final
     assert "B=256 F=32 S=128, backward: 1.10x faster" in final
-    waiting = live_html(Partial((), ""), text="building lltm/fused")
-    assert "<progress aria-label" in waiting and "<table" not in waiting and "building lltm/fused" in waiting
+    waiting = live_html(Partial((), ""))
+    assert "<progress aria-label" in waiting and "<table" not in waiting
 
 
 @pytest.fixture
@@ -109,16 +110,18 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
 
 
 def test_a_figure_is_drawn_in_its_place_until_the_end(shown):
-    """Progress first, then the timings while they come in, then the final ones; the caller's own functions are told, too."""
-    told: list[Any] = []
-    result = live_benchmark(
-        ["lltm/python"], [(2, 3, 5)], seconds=0.01, check=False,
-        watch=told.append, progress=lambda *step: told.append(step),
-    )  # fmt: skip
+    """Timings while they come in, then the final ones; whoever has functions of their own called draws for themselves."""
+    result = live_benchmark(["lltm/python"], [(2, 3, 5)], seconds=0.01, check=False)
     assert isinstance(result, Timings) and len(result.rows) == 3
     assert shown[-1]["text/html"] == live_html(result) and shown[-1]["text/plain"] == result.verdict()
     assert any("round 1 of at most" in one["text/html"] for one in shown)
-    assert any(isinstance(one, Partial) for one in told) and any(isinstance(one, tuple) for one in told)
+    shown.clear()
+    told: list[Any] = []
+    live_benchmark(
+        ["lltm/python"], [(2, 3, 5)], seconds=0.01, check=False,
+        watch=told.append, progress=lambda *step: told.append(step),
+    )  # fmt: skip
+    assert any(isinstance(one, Partial) for one in told) and any(isinstance(one, tuple) for one in told) and not shown
 
 
 def test_what_was_finished_stays_after_an_interrupt_and_a_crash(shown):
@@ -126,23 +129,20 @@ def test_what_was_finished_stays_after_an_interrupt_and_a_crash(shown):
     interrupt = KeyboardInterrupt()
     interrupt.timings = ONE  # type: ignore[attr-defined]
     crash = CrashError("it crashed", crash=None, timings=ONE.rows)  # type: ignore[arg-type]
-    for error, how in (
-        (interrupt, "stopped"),
-        (crash, "ended by CrashError"),
-        (ValueError("x"), "ended by ValueError"),
-    ):
+    for error, how, rows in ((interrupt, "stopped", 3), (crash, "ended", 3), (ValueError("x"), "ended", 0)):
         shown.clear()
-        figure = LiveTable()
-        figure.fail(error)
+        screen = Notebook()
+        screen.show(Began("benchmark", "benchmark of lltm/fused"))
+        screen.__exit__(type(error), error)
         assert not shown, "an error before the first drawing draws nothing"
-        figure.step(1, 3, "building")
-        figure.watch(Partial(ONE.rows, ONE.baseline, AT))
-        figure.fail(error)
-        assert len(shown) == 3 and f"{how}: what was finished by then is here" in shown[-1]["text/html"]
-        assert ("lltm/fused is 1.20x faster than lltm/python" in shown[-1]["text/plain"]) == (
-            how != "ended by ValueError"
-        )
-        assert "<progress" not in shown[-1]["text/html"]
+        screen.show(Began("benchmark", "benchmark of lltm/fused"))
+        screen.watch(Partial(ONE.rows, ONE.baseline, AT))
+        assert "<progress" in shown[-1]["text/html"]
+        screen.__exit__(type(error), error)
+        last = shown[-1]
+        assert len(shown) == 2 and last["text/plain"].startswith(f"benchmark of lltm/fused: {how} after ")
+        assert ("lltm/fused is 1.20x faster than lltm/python" in read(last["text/html"]).text) == bool(rows)
+        assert "<progress" not in last["text/html"]
 
 
 def test_errors_reach_the_caller(shown):

@@ -7,6 +7,7 @@ import io
 import os
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from lltm_inline.notebook.cell import kernel_of, run, text_of
 from lltm_inline.notebook.completion import complete
 from lltm_inline.notebook.live import Terminal
 from lltm_inline.notebook.magics import _CELL_HELP, _LINE_HELP
-from lltm_inline.notebook.options import OPTIONS, CellOptions, parse
+from lltm_inline.notebook.options import OPTIONS, parse
 from lltm_inline.notebook.verbs import VERBS, perform
 from lltm_inline.tables.history import courses_of, revisions_of
 from tests.tiny import BROKEN, STABLE, registry_as_before
@@ -55,7 +56,7 @@ def test_every_option_is_read() -> None:
         "--sizes 2,3,5 16,32,128 --directions forward both --seconds 0.1 --device cuda --kind cpp --saves weights new_cell --slots T=float "
         "--flags -O1 -ffast-math --api aten --binding=pybind11"
     )
-    assert parse(line) == CellOptions(
+    assert parse(line) == Namespace(
         name="lltm/mine",
         source="lltm/fused",
         kind="cpp",
@@ -71,6 +72,7 @@ def test_every_option_is_read() -> None:
         counts=True,
         against=("lltm/aten", "lltm/python"),
         sizes=((2, 3, 5), (16, 32, 128)),
+        every_size=False,
         seconds=0.1,
         directions=("forward", "both"),
     )
@@ -92,9 +94,9 @@ def test_every_option_is_read() -> None:
         ("a/b --from", "--from needs a value: --from KERNEL"),
         ("a/b --from --check", "--from needs a value: --from KERNEL"),
         ("a/b --check --check", "--check is given twice"),
-        ("a/b --params UNROLL", "--params 'UNROLL', want NAME=NUMBER ..., such as UNROLL=8"),
-        ("a/b --params UNROLL=eight", "--params UNROLL=eight, want a number, such as UNROLL=8"),
-        ("a/b --slots =x", "--slots '=x', want NAME=TEXT ..., such as TYPE=float"),
+        ("a/b --params UNROLL", "--params: 'UNROLL' is no param with its number, such as UNROLL=8"),
+        ("a/b --params UNROLL=eight", "--params: 'UNROLL=eight' is no param with its number, such as UNROLL=8"),
+        ("a/b --slots =x", "--slots: '=x' is no slot with its text, such as TYPE=float"),
         ("a/b --sizes 16x32", "--sizes: '16x32' is no size; write whole numbers with commas: 16,32,128"),
         ("a/b --seconds soon", "--seconds: 'soon' is no number of 0 or more"),
         ("a/b --seconds 0", "--seconds: '0' is no time in seconds, such as 0.3"),
@@ -338,8 +340,8 @@ def test_history_knows_what_functions_found(noted: Any) -> None:
     with pytest.raises(BuildError):
         li.check(broken)
     li.benchmark([first], [(4,)], seconds=0.01, directions=["forward"])
-    [[course]] = courses_of(li.registry.history("tiny/stable")).values()
-    assert course.case == "N=4, forward" and len(course.steps) == 1
+    [courses] = courses_of(li.registry.history("tiny/stable")).values()
+    assert {case: len(steps) for case, steps in courses.items()} == {"N=4, forward": 1}
     assert [row.state for row in revisions_of(li.registry.history("tiny/stable"))] == [
         "right",
         "WRONG",

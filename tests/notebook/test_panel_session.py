@@ -607,7 +607,6 @@ def test_remarks_hot_lines_and_roofs_are_shown_if_asked_for() -> None:
     do(session, "revert")
     assert session.state["marks"] == marks
     do(session, "edit", options={"hot_lines": True})
-    assert logged(session)[-1] == "hot lines: come once Check finds the kernel right"
     assert "Where the time goes is told of a kernel that is right: Check it." in session.state["assembly"]
     do(session, "check")
     said = session.state["assembly"]
@@ -616,11 +615,7 @@ def test_remarks_hot_lines_and_roofs_are_shown_if_asked_for() -> None:
     )
     do(session, "edit", options={"remarks": False})
     assert "what the compiler says" not in session.state["assembly"] and session.state["marks"] == []
-    do(session, "edit", options={"hot_lines": False})
-    do(session, "edit", options={"hot_lines": True})
-    assert "hot lines: come in a moment, beside the machine code" in logged(session)
     do(session, "edit", options={"roofline": True})
-    assert logged(session)[-1] == "roofline: comes with the next Benchmark"
     do(session, "benchmark")
     assert "under the roofs of" in session.state["plot"] and "of the roof above it" in session.state["plot"]
 

@@ -56,10 +56,10 @@ def test_every_form_names_kernels_units_and_conditions(sizes, count):
 
 
 def test_a_sweep_starts_at_zero_over_the_letter_that_varies():
-    """Bytes and sizes are linear, so that heights compare; the ratio stands at the end of each line but the baseline's."""
+    """Bytes are linear, so that heights compare; the ratio stands at the end of each line but the baseline's."""
     figure = plot(measured(SWEEP))
     left, right = figure.axes
-    assert left.get_ylim()[0] == right.get_ylim()[0] == 0 and left.get_yscale() == left.get_xscale() == "linear"
+    assert left.get_ylim()[0] == right.get_ylim()[0] == 0 and left.get_yscale() == "linear"
     assert left.get_xlabel() == "B  (C = 64, H = 64)"
     assert list(left.lines[0].get_xdata()) == [1, 2, 4, 8, 16, 32]
     assert len(left.lines) == 4 and len(right.lines) == 3  # the outputs are a line of their own on the left
@@ -68,7 +68,7 @@ def test_a_sweep_starts_at_zero_over_the_letter_that_varies():
 
 
 def test_labels_do_not_lie_on_each_other():
-    """Lines that meet keep their ratios apart, and numbers of small sizes are left out."""
+    """Lines that meet keep their ratios apart, and so do the numbers of the sizes."""
     figure = plot(measured(SWEEP))
     figure.canvas.draw()
     boxes = sorted((text.get_window_extent() for text in figure.axes[1].texts), key=lambda box: box.y0)

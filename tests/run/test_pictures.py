@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import lltm_inline as li
 from lltm_inline.checking.explain import grid_of
 from lltm_inline.checking.report import Finding, Grid, Section
-from lltm_inline.show.markup import Html
+from lltm_inline.show.parts import Html
 from tests.html_checks import read
 from tests.tiny import STABLE
 

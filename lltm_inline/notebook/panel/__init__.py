@@ -135,11 +135,7 @@ def _recover(op: str) -> str:
 
 
 def _require_notebook(kernel: Kernel) -> None:
-    """Refuse to go on where no panel can be shown.
-
-    Raises:
-        ToolchainError: no notebook, or no widgets.
-    """
+    """Refuse to go on where no panel can be shown."""
     without = _WITHOUT.format(name=kernel.label)
     if not in_notebook():
         raise ToolchainError(

@@ -17,8 +17,7 @@ from ... import journal
 from ...errors import LltmInlineError
 from ...model.kernel import Kernel
 from ...model.registry import registry
-from ...show.markup import Html, join, tag
-from ...show.parts import fold, folded, note, page, plain
+from ...show.parts import Html, fold, folded, note, page, plain, tag
 from ...tables.history import became, courses_of
 
 #: Revisions shown as buttons, beside the one that ships.
@@ -146,30 +145,20 @@ def texts_of(kernel: Kernel) -> dict[str, str]:
 
 
 def revisions_of(kernel: Kernel) -> list[dict[str, Any]]:
-    """List the last revisions, what ships and the kernel itself, with what is known of each: its times, too."""
+    """List the last revisions, what ships and the kernel itself, with what is known of each."""
     history = registry.history(kernel.name)
-    times: dict[str, list[str]] = {}
-    for courses in courses_of(history).values():
-        for course in courses:
-            for label, *said in course.cells:
-                times.setdefault(label, []).append(f"{course.case}: {'; '.join(filter(None, said))}")
     kept = {one.label: one for one in (history[0], *history[-_MOST_REVISIONS:], kernel)}
     revisions = []
     for one in sorted(kept.values(), key=lambda one: one.revision):
         state, hint = became(one)
-        hint = "\n".join([*filter(None, [hint]), *times.get(one.label, ())])
         revisions.append({"label": one.label, "number": one.revision, "state": state, "hint": hint})
     return revisions
 
 
 def history_of(kernel: Kernel) -> str:
-    """Show how fast the revisions of a kernel were: the courses of their times, and behind a fold all that is known of them."""
+    """Show behind a fold how fast the revisions of a kernel were, and what else is known of them."""
     history = registry.history(kernel.name)
-    courses = [course for together in courses_of(history).values() for course in together]
-    if not courses:
-        return ""
-    sparks = [join([f"{course.case} ", tag("span", course.spark, aria_hidden="true"), " "]) for course in courses]
-    return str(page(fold(join([f"times of {kernel.name} by revision: ", *sparks]), Html(in_html(history)))))
+    return str(page(fold(f"times of {kernel.name} by revision", Html(in_html(history))))) if courses_of(history) else ""
 
 
 def left_of(kernel: Kernel) -> journal.Draft | None:

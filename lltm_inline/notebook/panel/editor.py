@@ -47,35 +47,23 @@ def controls_of(kernel: Kernel, params: Mapping[str, int | float] | None = None)
 
 
 def _control(name: str, usual: int | float, value: int | float, text: str) -> dict[str, Any]:
+    number: dict[str, Any] = {"name": name, "kind": "number", "step": 1, "log": False, "options": []}
+    slider = {**number, "kind": "slider"}
     options = _options(name, usual, text)
     if options:
-        return _described(name, "choice", options=sorted({*options, int(value)}))
+        return {**number, "kind": "choice", "options": sorted({*options, int(value)})}
     if _is_power(usual) and _is_power(value):
         least, most = _THREADS[1:] if name == _THREADS[0] else (max(1, int(usual) // _FACTOR), int(usual) * _FACTOR)
-        return _described(name, "slider", min(least, int(value)), max(most, int(value)), 2, log=True)
+        return {**slider, "min": min(least, int(value)), "max": max(most, int(value)), "step": 2, "log": True}
     if isinstance(usual, float) or isinstance(value, float):  # from nothing to twice the usual
         if usual == 0 or not math.isfinite(2.0 * usual):
-            return _described(name, "number", step=0.1)
-        ends, step = (0.0, 2.0 * usual, float(value)), 10.0 ** math.floor(math.log10(abs(usual) / 5))
-        return _described(name, "slider", min(ends), max(ends), step)
+            return {**number, "step": 0.1}
+        ends = (0.0, 2.0 * usual, float(value))
+        return {**slider, "min": min(ends), "max": max(ends), "step": 10.0 ** math.floor(math.log10(abs(usual) / 5))}
     most = 4 * abs(int(usual))
     if usual in (0, 1) or most > _MOST_STEPS:
-        return _described(name, "number", step=1)
-    return _described(name, "slider", min(0 if usual > 0 else -most, value), max(most, value), 1)
-
-
-def _described(
-    name: str,
-    kind: str,
-    least: float | None = None,
-    most: float | None = None,
-    step: float = 1,
-    *,
-    log: bool = False,
-    options: Iterable[int] = (),
-) -> dict[str, Any]:
-    ends = {"min": least, "max": most} if most is not None else {}
-    return {"name": name, "kind": kind, **ends, "step": step, "log": log, "options": list(options)}
+        return number
+    return {**slider, "min": min(0 if usual > 0 else -most, value), "max": max(most, value)}
 
 
 def _is_power(value: int | float) -> bool:

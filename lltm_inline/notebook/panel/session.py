@@ -9,7 +9,7 @@ import contextlib
 import contextvars
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -37,13 +37,7 @@ from .editor import controls_of, fixed
 
 @dataclass(frozen=True)
 class PanelSetting:
-    """How the panel builds and times.
-
-    Attributes:
-        sizes: of the benchmark; None for the op's own.
-        compiler: as for `build`.
-        seconds: of the benchmark, for each kernel and size.
-    """
+    """How the panel builds and times, as `build` and `benchmark` take it; with None for the op's own sizes."""
 
     sizes: Sequence[Any] | None = None
     compiler: str | None = None
@@ -171,7 +165,6 @@ class Session(Board):
                 self.tell(options=now)
                 if any(now[name] != before[name] for name in _IN_PANE):
                     self.list_assembly()
-                self._say_when(name for name in now if now[name] and not before[name])
                 self.tell(dirty=self._differs())
                 if unread is not None:
                     raise unread
@@ -190,18 +183,6 @@ class Session(Board):
             return InputError(str(error).removeprefix("%%kernel: "))
         self.how = how
         return None
-
-    def _say_when(self, ticked: Iterable[str]) -> None:
-        """Say of what was ticked when there will be something to see, where it is not seen at once."""
-        device, is_right = DEVICES[self.device], (self._base, self.device) in self.right
-        hot = "come in a moment, beside the machine code" if is_right else "come once Check finds the kernel right"
-        counts = f"is for times, and Benchmark counts on {self.device}"
-        when = {
-            "hot_lines": hot if device.text == "cpp" else "is for a C++ text",
-            "roofline": counts if device.count_flags else "comes with the next Benchmark",
-        }
-        for name in filter(when.get, ticked):
-            self.log(f"{name.replace('_', ' ')}: {when[name]}")
 
     def _take(self, texts: Mapping[str, Any], params: Mapping[str, Any]) -> None:
         # Values for texts and params that this kernel has not are late ones of the kernel shown before.

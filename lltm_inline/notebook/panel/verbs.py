@@ -235,11 +235,7 @@ class _Work:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Wait until no other panel times anything, and keep others from it.
-
-        Raises:
-            KeyboardInterrupt: it was stopped while it waited.
-        """
+        """Wait until no other panel times anything, and keep others from it."""
         if _timing.locked():
             self.session.phase("benchmark", "waiting for the other panel's benchmark")
         with _held(_timing):
@@ -315,7 +311,6 @@ class _Work:
         session.list_assembly()
 
     def _failed(self, error: BuildError) -> None:
-        """Show a kernel that does not compile."""
         marks = marks_of(self.kernel, self.device, error.diagnostics)
         self.session.outcome(self.kernel, marks=marks, report=in_html(error))  # with the full log behind a fold
         rest = without_place(marks, error.diagnostics)
@@ -347,11 +342,7 @@ class _Work:
 
 @contextmanager
 def _held(lock: threading.Lock) -> Iterator[None]:
-    """Hold a lock; who waits for it can be stopped.
-
-    Raises:
-        KeyboardInterrupt: it was stopped while it waited.
-    """
+    """Hold a lock; who waits for it can be stopped."""
     while not lock.acquire(timeout=_POLL_SECONDS):
         raise_if_stopped()
     try:

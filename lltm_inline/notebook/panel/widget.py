@@ -16,8 +16,7 @@ import traitlets
 from IPython.display import DisplayHandle
 
 from ...errors import FileError
-from ...show.markup import Html, tag
-from ...show.parts import page, paragraph
+from ...show.parts import Html, page, paragraph, tag
 from ...show.source import source
 from ...show.style import style
 from .board import initial_state
@@ -30,11 +29,7 @@ _SHARED = ("texts", "params", "options")
 
 
 def _asset(name: str) -> str:
-    """Read a file of the bundle, which is part of the package.
-
-    Raises:
-        FileError: it is missing.
-    """
+    """Read a file of the bundle, which is part of the package."""
     try:
         return (_STATIC / name).read_text(encoding="utf-8")
     except OSError as error:
@@ -88,7 +83,6 @@ class Playground(type("Traits", (anywidget.AnyWidget,), _TRAITS)):  # type: igno
         return {"text/html": shown, "text/plain": f"the text of {state['current']['label']}"}
 
     def _told(self, change: Any) -> None:
-        """Take what the browser has written."""
         if self._telling:
             return
         self.session.handle({"do": "edit", change["name"]: change["new"], "generation": self.seen})
@@ -96,7 +90,6 @@ class Playground(type("Traits", (anywidget.AnyWidget,), _TRAITS)):  # type: igno
             self._tell({change["name"]: self.session.state[change["name"]]})
 
     def _asked(self, _: Any, message: Any, __: Any) -> None:
-        """Do what a button asks for."""
         answer = self.session.handle(message if isinstance(message, dict) else {"do": message})
         if answer is not None:
             self.send(answer)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..markup import Html
-from ..parts import page
+from ..parts import Html, page
 from .analysis import assembly, roofline
 from .answers import diagnosis, exported, sheet, status, verdict
 from .kernels import build, diff, function, history, kernel, op, recovered, registry

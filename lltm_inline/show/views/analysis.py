@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...base.arguments import plural
 from ...tables.words import percent
-from ..markup import Html, join, tag
-from ..parts import Cell, Prose, badge, bar, fold, note, paragraph, table, with_code
+from ..parts import Cell, Html, Prose, badge, bar, fold, join, note, paragraph, table, tag, with_code
 from ..source import coloured, instructions
 
 if TYPE_CHECKING:

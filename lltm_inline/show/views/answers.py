@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..markup import Html, join, tag
-from ..parts import badge, fold, note, paragraph, plain, table, with_code
+from ..parts import Html, badge, fold, join, note, paragraph, plain, table, tag, with_code
 
 if TYPE_CHECKING:
     from ...base.above import Sheet

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import shlex
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...base.arguments import first_line, plural
-from ..markup import Html, join, tag
-from ..parts import Cell, badge, bar, filled, fold, folded, note, paragraph, table, with_interval
+from ..parts import Cell, Html, badge, bar, filled, fold, folded, join, note, paragraph, table, tag, with_interval
 from ..source import diff_source, source
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...model.op import Op
     from ...model.registry import Diff, History, Recovered, Registry
     from ...run.function import Function
-    from ...tables.history import Course
+    from ...tables.history import Step
 
 
 def registry(table_of_kernels: Registry) -> Html:
@@ -100,16 +100,19 @@ def history(shown: History) -> Html:
     head, rows = filled(("revision", "state", "edited from", "lines changed"), rows)
     parts = [table(head, rows, caption=f"history of {shown[0].name}")]
     for subject, courses in courses_of(shown).items():
-        lines = [line for course in courses for line in _course(course)]
+        lines: list[list[object]] = []
+        for case, steps in courses.items():
+            lines += [[case], *_course(steps)]
         timed = ("revision", "beside what it was edited from", Cell("median and quartiles", span=2), "")
         parts.append(table(*filled(timed, lines), caption=f"time per call, {subject}"))
     return join(parts)
 
 
-def _course(shown: Course) -> list[list[object]]:
-    longest = max(step.row.q3 for step in shown.steps)
-    lines: list[list[object]] = [[join([f"{shown.case} ", tag("span", shown.spark, aria_hidden="true")])]]
-    for step, (label, time, words, best) in zip(shown.steps, shown.cells, strict=True):
+def _course(steps: Sequence[Step]) -> list[list[object]]:
+    longest = max(step.row.q3 for step in steps)
+    lines: list[list[object]] = []
+    for step in steps:
+        label, time, words, best = step.cells
         ends = [step.row.median / longest, step.row.q1 / longest, step.row.q3 / longest]
         drawn, found = bar(*ends, kind="good" if best else "plain"), badge(best, "good") if best else ""
         lines.append([label, with_interval(words), tag("span", time, cls="li-num"), drawn, found])

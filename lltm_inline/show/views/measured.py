@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..markup import Html, hidden, join, tag
-from ..parts import Cell, bar, filled, fold, note, paragraph, table, with_interval
+from ..parts import Cell, Html, bar, filled, fold, hidden, join, note, paragraph, table, tag, with_interval
 
 if TYPE_CHECKING:
     from ...tables.counts import Counts, CountsRow
@@ -39,7 +38,7 @@ def timings(shown: Timings) -> Html:
             ratios = (row.speedup if row.outcome != "unknown" else 1.0, row.speedup_low, row.speedup_high)
             ends = [0.5 + math.log(ratio) / math.log(reach) / 2 for ratio in ratios if ratio]
             # Of what is too noisy to tell the whisker alone; of too few rounds nothing.
-            said = [_compared(row, cells[1], is_open), bar(*ends, start=0.5, kind=kind) if len(ends) == 3 else ""]
+            said = [_compared(row, cells[1]), bar(*ends, start=0.5, kind=kind) if len(ends) == 3 else ""]
         *rates, share = cells[2:]
         return [*said, _figure(cells[0]), drawn, *(Cell(rate, align="num") for rate in rates), share]
 
@@ -151,16 +150,15 @@ def _figure(text: str, *after: object, cls: str = "") -> Html:
     return tag("span", tag("span", number, cls="li-whole"), *beside, cls=f"li-num {cls}".strip())
 
 
-def _compared(row: Row, ratio: str, is_open: bool) -> Html:
-    """Say with a sign, a word and a colour how a row compares with the baseline; yet, while rounds come in."""
-    yet = " yet" * is_open
+def _compared(row: Row, ratio: str) -> Html:
+    """Say with a sign, a word and a colour how a row compares with the baseline."""
     if row.outcome == "unknown":
-        return tag("span", with_interval(ratio), yet, cls="li-num li-faint li-small")
+        return tag("span", with_interval(ratio), cls="li-num li-faint li-small")
     ratio = ratio.removesuffix(f" {row.finding}")
     if row.outcome in _SIGNS:
         sign = tag("span", f" {_SIGNS[row.outcome]}", aria_hidden="true")
         return _figure(ratio, sign, hidden(f" {row.outcome}"), cls=f"li-is-{_KINDS[row.outcome]}")
-    return join([_figure(ratio), tag("span", f" {row.finding}{yet}", cls="li-faint li-small")])
+    return join([_figure(ratio), tag("span", f" {row.finding}", cls="li-faint li-small")])
 
 
 def sweep(shown: Sweep) -> Html:

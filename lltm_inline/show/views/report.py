@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...base.arguments import plural
 from ...checking.report import COPIED, alike
-from ..markup import Html, join, tag, tick
-from ..parts import Cell, badge, cross, fold, folded, note, paragraph, right_or_wrong, table
+from ..parts import Cell, Html, badge, cross, fold, folded, join, note, paragraph, right_or_wrong, table, tag, tick
 from ..source import excerpt
 
 if TYPE_CHECKING:
