@@ -309,7 +309,7 @@ class Registry(Mapping[str, Kernel], Shown):
         return dict(self._ops), dict(self._first), dict(self._current)
 
     def restore(self, snapshot: tuple[Mapping[str, Op], Mapping[str, Kernel], Mapping[str, Kernel]]) -> None:
-        """Let exactly that be registered which was when `snapshot` was taken: in a worker, where modules are imported anew."""
+        """Let exactly that be registered which was when `snapshot` was taken."""
         tables: tuple[dict[str, Any], ...] = (self._ops, self._first, self._current)
         for table, before in zip(tables, snapshot, strict=True):
             table.clear()

@@ -30,7 +30,6 @@ from torch.autograd.function import BackwardCFunction
 
 from ..errors import InputError
 from ..model.registry import Op, registry
-from .modules import when_dropped
 from .safe_pickle import SafeUnpickler
 from .safe_pickle import unwrap as unwrap
 
@@ -144,7 +143,6 @@ def _part_of_torch(name: str) -> Any:
 
 _adopted: dict[bytes, Op] = {}
 _MOST_OPS = 16
-when_dropped.append(_adopted.clear)
 
 
 def adopt(pickled: bytes) -> Op:

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +18,7 @@ from .black_box import Evidence, State
 from .channel import Reader, send, unwrap
 from .fork_client import Fork, ForkClient
 from .limits import Limits
+from .modules import Stamp, are_unchanged
 from .outcome import Died, Ending, Result
 from .steps import ProcessesLeft
 from .worker import Answer
@@ -88,6 +89,7 @@ class Process(Forked):
         self.served: frozenset[str] = frozenset()
         self.earlier: frozenset[str] = frozenset()
         self._spent = False
+        self._modules: Mapping[str, Stamp] = {}
         self._reader = Reader(self.link, trusted=False)
 
     def run(
@@ -111,6 +113,7 @@ class Process(Forked):
             with suppress(ConnectionError):  # it died while idle, or is just dying: the wait finds out how
                 send(self.link, message, tensors)
             answer, results = self._wait(watchdog, on_event)
+            self._modules = answer.modules
         except KeyboardInterrupt as interrupt:
             raise self._interrupted(watchdog, on_event) from interrupt
         except BaseException:
@@ -220,9 +223,10 @@ class Process(Forked):
 
     @property
     def usable(self) -> bool:
-        """Whether it waits for requests, and has been forked with all that it needs."""
+        """Whether it waits for requests, has been forked with all that it needs, and knows the user's modules as they are."""
         alive = self.output_file >= 0 and self.server.alive and self.server.ending_of(self.pid) is None
-        return alive and self.speaks and not self._spent and (self.warm or not self.server.warm)
+        is_new = (self.warm or not self.server.warm) and are_unchanged(self._modules)
+        return alive and self.speaks and not self._spent and is_new
 
 
 class Watchdog:
