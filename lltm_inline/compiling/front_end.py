@@ -12,7 +12,6 @@ from contextlib import suppress
 from ..base.files import UTF8
 from ..diagnosis.diagnostics import Diagnostic, parse
 from . import light
-from .failures import refuse_devices
 from .header import header_flags, torch_cflags
 from .job import Job
 
@@ -47,18 +46,9 @@ class FrontEnd:
     def read(self, job: Job, asked: int) -> tuple[Diagnostic, ...] | None:
         """Return what the compiler says of a C++ text, at the user's own lines; nothing is made of it.
 
-        Args:
-            job: what is to be compiled.
-            asked: the number of the text.
-
-        Returns:
-            None where another text or Build came meanwhile; where it takes too long; or where the precompiled header is not there yet,
-            without which it would take many seconds.
-
-        Raises:
-            BuildError: the text includes what is no file.
+        None where another text than the one of this number, or Build, came meanwhile; where it takes too long; or where the
+        precompiled header is not there yet, without which it would take many seconds.
         """
-        refuse_devices(job)
         said = self._said(job, asked)
         if said is not None and light.may_be_cause_of(said, job):
             said = self._said(light.whole(job), asked)

@@ -259,11 +259,7 @@ _TOUCHES = ("parallel", "data_ptr", "accessor")
 
 
 def follower_job(job: Job) -> Job | None:
-    """Return the job of a kernel's second library, in which each load and store is followed; None for one of torch's functions alone.
-
-    Args:
-        job: of the kernel, for the CPU.
-    """
+    """Return the job of a kernel's second library, in which each load and store is followed; None for one of torch's functions alone."""
     if job.toolchain.device.name != "cpu" or not any(
         word in unquoted(text) for text in job.sources.values() for word in _TOUCHES
     ):

@@ -31,7 +31,6 @@ from torch.autograd.function import BackwardCFunction
 from ..errors import InputError
 from ..model.registry import Op, registry
 from .safe_pickle import SafeUnpickler
-from .safe_pickle import unwrap as unwrap
 
 _HEADER = struct.Struct("<QI")
 _ALIGNMENT = 64
@@ -231,10 +230,9 @@ def _stretch(value: Tensor) -> Tensor:
 
 
 def _unpack(parcels: Sequence[Any], file: int | None) -> list[Any]:
-    if file is None:
-        return [_rebuild(item, None) if isinstance(item, Parcel) else item for item in parcels]
-    # The tensors keep the mapping alive, each by a reference of its own.
-    memory = mmap.mmap(file, os.fstat(file).st_size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+    memory = None
+    if file is not None:  # the tensors keep the mapping alive, each by a reference of its own
+        memory = mmap.mmap(file, os.fstat(file).st_size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
     return [_rebuild(item, memory) if isinstance(item, Parcel) else item for item in parcels]
 
 

@@ -54,11 +54,7 @@ LOST = 113
 
 
 def main(control: int) -> None:
-    """Serve until the other side of the control socket closes.
-
-    Args:
-        control: file descriptor of a connected SOCK_SEQPACKET socket.
-    """
+    """Serve until the other side of the control socket, SOCK_SEQPACKET, closes."""
     for name in _NEEDED:
         importlib.import_module(name)  # what it raises is in the log, where the other side looks for it
     ForkServer(socket.socket(fileno=control), _WARM).run()

@@ -158,12 +158,7 @@ class Answer:
 
 
 def serve(requests: int, box: int) -> None:
-    """Answer requests until the other side closes the socket.
-
-    Args:
-        requests: file descriptor of a connected stream socket.
-        box: of the black box.
-    """
+    """Answer requests until the other side closes the socket; both are file descriptors."""
     # A core of a process this large takes seconds to write, and nobody would read it.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for stream in (sys.stdout, sys.stderr):
@@ -171,7 +166,7 @@ def serve(requests: int, box: int) -> None:
             stream.reconfigure(line_buffering=True)  # so that lines stand in the order in which they were written
     link = socket.socket(fileno=requests)
     link.setblocking(True)
-    monitor = StepMonitor(BlackBox.open(box))
+    monitor = StepMonitor(BlackBox(box))
     steps.install(monitor)
     reader, modules = Reader(link, trusted=True), Modules()
     with listening(lambda event: send(link, event) if monitor.is_owner else None):
@@ -264,11 +259,7 @@ class Tensors(tuple[Any, ...]):
 
 
 class StepMonitor(steps.Monitor):
-    """Notes the steps of this worker in its black box, and holds each of them to its limit of memory.
-
-    Args:
-        box: the black box.
-    """
+    """Notes the steps of this worker in its black box, and holds each of them to its limit of memory."""
 
     def __init__(self, box: BlackBox) -> None:
         self.box = box
