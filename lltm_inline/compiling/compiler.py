@@ -18,7 +18,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from ..base.above import Shown
 from ..base.arguments import boolean, plural, refusal, require_choices
@@ -130,26 +130,18 @@ def verify(build: Build) -> None:
         )
 
 
+class _Options(TypedDict, total=False):
+    device: str
+    compile_only: bool
+    compiler: str | None
+    cflags: Sequence[str] | None
+    progress: Progress | bool | None
+
+
 @overload
-def build(
-    kernel: Kernel | str,
-    *,
-    device: str = ...,
-    compile_only: bool = ...,
-    compiler: str | None = ...,
-    cflags: Sequence[str] | None = ...,
-    progress: Progress | bool | None = ...,
-) -> Build: ...
+def build(kernel: Kernel | str, **options: Unpack[_Options]) -> Build: ...
 @overload
-def build(
-    kernel: list[Kernel | str] | list[Kernel] | list[str],
-    *,
-    device: str = ...,
-    compile_only: bool = ...,
-    compiler: str | None = ...,
-    cflags: Sequence[str] | None = ...,
-    progress: Progress | bool | None = ...,
-) -> list[Build]: ...
+def build(kernel: list[Kernel | str] | list[Kernel] | list[str], **options: Unpack[_Options]) -> list[Build]: ...
 def build(
     kernel: Kernel | str | list[Kernel | str] | list[Kernel] | list[str],
     *,

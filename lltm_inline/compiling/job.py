@@ -148,9 +148,8 @@ def make_job(kernel: Kernel, toolchain: Toolchain) -> Job:
     """
     rendered, nvcc = rendered_fit(kernel, toolchain.device.name), toolchain.nvcc
     module = "PYBIND11_MODULE" in mask(rendered.text)
-    if module or rendered.prelude.startswith(
-        "extension"
-    ):  # Python's own symbols are undefined until it loads the library
+    # Python's own symbols are undefined until it loads the library.
+    if module or rendered.prelude.startswith("extension"):
         toolchain = replace(toolchain, ldflags=tuple(flag for flag in toolchain.ldflags if flag != ALL_DEFINED))
     flags = kernel.flags if nvcc is None else ()
     if toolchain.device.text == "cuda":  # on the CPU, if there is no nvcc
