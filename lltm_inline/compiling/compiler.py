@@ -40,6 +40,7 @@ from .failures import (
     failure_of,
     filesystem_failure,
     passing_failure,
+    refuse_devices,
     remember_failure,
     remembered_failure,
 )
@@ -330,6 +331,7 @@ def _warnings_of(job: Job, log: str) -> tuple[Diagnostic, ...]:
 def _build_one(job: Job, stop: threading.Event, attempts: list[Attempt]) -> Build:
     """Compile one job under its lock and publish what came of it."""
     started = time.perf_counter()
+    refuse_devices(job)
     try:
         with cache.lock(job.key, cancelled=stop.is_set):
             cached = _cached(job, started)  # another process may have built it while this one waited

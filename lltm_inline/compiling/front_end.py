@@ -12,6 +12,7 @@ from contextlib import suppress
 from ..base.files import UTF8
 from ..diagnosis.diagnostics import Diagnostic, parse
 from . import light
+from .failures import refuse_devices
 from .header import header_flags, torch_cflags
 from .job import Job
 
@@ -48,7 +49,11 @@ class FrontEnd:
 
         None where another text than the one of this number, or Build, came meanwhile; where it takes too long; or where the
         precompiled header is not there yet, without which it would take many seconds.
+
+        Raises:
+            BuildError: the text includes what is no file.
         """
+        refuse_devices(job)
         said = self._said(job, asked)
         if said is not None and light.may_be_cause_of(said, job):
             said = self._said(light.whole(job), asked)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import threading
@@ -26,7 +27,7 @@ from lltm_inline.compiling.job import Job
 from lltm_inline.compiling.toolchain import find_toolchain
 from lltm_inline.compiling.watch import compilers_in
 from lltm_inline.errors import BuildError, CacheError
-from tests.tiny import answer
+from tests.tiny import STABLE, answer, entries
 
 #: What the children have in common: jobs whose text needs no header, so that a build takes a tenth of a second.
 FORKS = """
@@ -327,3 +328,31 @@ def test_limit_holds_while_another_kernel_is_waited_for(
         assert thread.is_alive() and not found
     thread.join(60)
     assert len(found) == 1 and not found[0].cached
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "form"),
+    [
+        ("/dev/zero", "a device", '#include "{}"'),
+        ("/dev/tty", "a device", " # include <{}>  // the terminal"),
+        ("../" * 20 + "dev/zero", "a device", '#include "{}"'),
+        ("PIPE", "a named pipe", '#include "$WHERE"'),
+        ("DIRECTORY", "a directory", "#include <{}>"),
+    ],
+)
+def test_includes_of_what_is_no_file(
+    path: str, kind: str, form: str, tiny: Any, fresh_cache: Path, watched: Any, tmp_path: Path
+) -> None:
+    """A device, a pipe or a directory as a header is refused at its line, before a compiler reads from it without end."""
+    if path == "PIPE":
+        os.mkfifo(path := str(tmp_path / "pipe"))
+    elif path == "DIRECTORY":
+        path = str(tmp_path)
+    slots = {"WHERE": path} if "$" in form else {}
+    kernel = tiny(text=f"// {STABLE.splitlines()[0]}\n{form.format(path)}\n{STABLE}", slots=slots)
+    with pytest.raises(BuildError) as error:
+        build(kernel, progress=False)
+    assert f"'tiny/stable' includes what is no file; nothing was compiled\n  tiny/stable:2: {path!r} is {kind}" in str(
+        error.value
+    )
+    assert error.value.diagnostics[0].line == 2 and watched.compilations == 0 and entries() == []
