@@ -11,11 +11,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import errors
+from . import errors as errors
 from .base import above
 from .base.packages import environment_command
-from .doctor import doctor
-from .errors import BuildError, CheckError, CrashError
+from .doctor import doctor as doctor
+from .errors import BuildError as BuildError
+from .errors import CheckError as CheckError
+from .errors import CrashError as CrashError
 from .version import __version__ as __version__
 
 # What the rooms below leave to those above; nothing of it is imported here.
@@ -33,130 +35,90 @@ except ImportError as error:
     WITHOUT_TORCH = f"cannot be imported: {error}"
 else:
     WITHOUT_TORCH = ""
-    from . import nn, ops
+    from . import nn as nn
+    from . import ops as ops
 
     # Functions that share a name with a module are imported here, eagerly: a module that is imported later would take the name.
-    from .compiling.compiler import Build, build
+    from .compiling.compiler import Build as Build
+    from .compiling.compiler import build as build
     from .compiling.header import start_helpers
-    from .export import export
-    from .model.registry import Cost, Kernel, Op, diff, registry
+    from .export import export as export
+    from .model.registry import Cost as Cost
+    from .model.registry import Kernel as Kernel
+    from .model.registry import Op as Op
+    from .model.registry import diff as diff
+    from .model.registry import registry as registry
 
     start_helpers()
 
 if TYPE_CHECKING:
     from . import lab as lab
-    from .analysis.assembly import Assembly, assembly
-    from .analysis.roofline import Roofline, roofline
-    from .autopsy.crash import Crash
-    from .calling import call, load
-    from .checking.check import check, gradcheck
-    from .checking.report import Report
-    from .extension.inline import from_load_inline
-    from .judging.judge import judge
-    from .judging.verdict import Verdict
-    from .lesson import self_check
-    from .measure.benchmark import benchmark
-    from .measure.counts import counts
-    from .measure.memory import memory
-    from .measure.sweep import sweep
-    from .measure.trace import trace
-    from .notebook.live import live_benchmark
-    from .notebook.panel import playground
-    from .notebook.plot import plot
-    from .run.function import Function
-    from .run.setting import Setting
-    from .tables.counts import Counts
-    from .tables.memory import Memory
-    from .tables.sweep import Sweep
-    from .tables.timings import Timings
-    from .tables.trace import Trace
-    from .workers.client import worker
-    from .workers.limits import Limits
+    from .analysis.assembly import Assembly as Assembly
+    from .analysis.assembly import assembly as assembly
+    from .analysis.roofline import Roofline as Roofline
+    from .analysis.roofline import roofline as roofline
+    from .autopsy.crash import Crash as Crash
+    from .calling import call as call
+    from .calling import load as load
+    from .checking.check import check as check
+    from .checking.check import gradcheck as gradcheck
+    from .checking.report import Report as Report
+    from .extension.inline import from_load_inline as from_load_inline
+    from .judging.judge import judge as judge
+    from .judging.verdict import Verdict as Verdict
+    from .lesson import self_check as self_check
+    from .measure.benchmark import benchmark as benchmark
+    from .measure.counts import counts as counts
+    from .measure.memory import memory as memory
+    from .measure.sweep import sweep as sweep
+    from .measure.trace import trace as trace
+    from .notebook.live import live_benchmark as live_benchmark
+    from .notebook.panel import playground as playground
+    from .notebook.plot import plot as plot
+    from .run.function import Function as Function
+    from .run.setting import Setting as Setting
+    from .tables.counts import Counts as Counts
+    from .tables.memory import Memory as Memory
+    from .tables.sweep import Sweep as Sweep
+    from .tables.timings import Timings as Timings
+    from .tables.trace import Trace as Trace
+    from .workers.client import worker as worker
+    from .workers.limits import Limits as Limits
 
-# Imported when first used, so that `import lltm_inline` costs hardly more than `import torch`.
-_LAZY = {
-    "live_benchmark": "notebook.live",
-    "playground": "notebook.panel",
-    "plot": "notebook.plot",
-    "self_check": "lesson",
-    "Assembly": "analysis.assembly",
-    "assembly": "analysis.assembly",
-    "Roofline": "analysis.roofline",
-    "roofline": "analysis.roofline",
-    "benchmark": "measure.benchmark",
-    "check": "checking.check",
-    "gradcheck": "checking.check",
-    "Function": "run.function",
-    "from_load_inline": "extension.inline",
-    "judge": "judging.judge",
-    "load": "calling",
-    "Crash": "autopsy.crash",
-    "Limits": "workers.limits",
-    "call": "calling",
-    "worker": "workers.client",
-    "Counts": "tables.counts",
-    "counts": "measure.counts",
-    "Memory": "tables.memory",
-    "memory": "measure.memory",
-    "Report": "checking.report",
-    "Setting": "run.setting",
-    "Sweep": "tables.sweep",
-    "sweep": "measure.sweep",
-    "Timings": "tables.timings",
-    "Trace": "tables.trace",
-    "trace": "measure.trace",
-    "Verdict": "judging.verdict",
+#: By module, what is imported when it is first used, so that `import lltm_inline` costs hardly more than `import torch`.
+_LATER = {
+    "analysis.assembly": "Assembly assembly",
+    "analysis.roofline": "Roofline roofline",
+    "autopsy.crash": "Crash",
+    "calling": "call load",
+    "checking.check": "check gradcheck",
+    "checking.report": "Report",
+    "extension.inline": "from_load_inline",
+    "judging.judge": "judge",
+    "judging.verdict": "Verdict",
+    "lesson": "self_check",
+    "measure.benchmark": "benchmark",
+    "measure.counts": "counts",
+    "measure.memory": "memory",
+    "measure.sweep": "sweep",
+    "measure.trace": "trace",
+    "notebook.live": "live_benchmark",
+    "notebook.panel": "playground",
+    "notebook.plot": "plot",
+    "run.function": "Function",
+    "run.setting": "Setting",
+    "tables.counts": "Counts",
+    "tables.memory": "Memory",
+    "tables.sweep": "Sweep",
+    "tables.timings": "Timings",
+    "tables.trace": "Trace",
+    "workers.client": "worker",
+    "workers.limits": "Limits",
 }
+_LAZY = {name: module for module, names in _LATER.items() for name in names.split()}
+_HERE = "Build BuildError CheckError Cost CrashError Kernel Op build diff doctor errors export lab nn ops registry"
 
-__all__ = [
-    "Assembly",
-    "Build",
-    "BuildError",
-    "CheckError",
-    "Cost",
-    "Counts",
-    "Crash",
-    "CrashError",
-    "Function",
-    "Kernel",
-    "Limits",
-    "Memory",
-    "Op",
-    "Report",
-    "Roofline",
-    "Setting",
-    "Sweep",
-    "Timings",
-    "Trace",
-    "Verdict",
-    "assembly",
-    "benchmark",
-    "build",
-    "call",
-    "check",
-    "counts",
-    "diff",
-    "doctor",
-    "errors",
-    "export",
-    "from_load_inline",
-    "gradcheck",
-    "judge",
-    "lab",
-    "live_benchmark",
-    "load",
-    "memory",
-    "nn",
-    "ops",
-    "playground",
-    "plot",
-    "registry",
-    "roofline",
-    "self_check",
-    "sweep",
-    "trace",
-    "worker",
-]
+__all__ = sorted([*_LAZY, *_HERE.split()])
 
 
 def __getattr__(name: str) -> Any:

@@ -78,9 +78,8 @@ def load(kernel: Kernel | str, **options: Unpack[Options]) -> Function:
 
 # What torch.compiler.disable does, without importing the compiler: a trace must not look into `load`, nor into what it calls.
 _dynamo = torch._C._dynamo.eval_frame
-if hasattr(
-    _dynamo, "_FrameExecStrategy"
-):  # private, so it may go; then only an unloaded module under torch.compile suffers
+# Private, so it may go; then only an unloaded module under torch.compile suffers.
+if hasattr(_dynamo, "_FrameExecStrategy"):
     _dynamo.set_code_exec_strategy(load.__code__, _dynamo._FrameExecStrategy(*[_dynamo._FrameAction.SKIP] * 2))
 load._torchdynamo_disable = True  # type: ignore[attr-defined]
 load._torchdynamo_disable_msg = (  # type: ignore[attr-defined]

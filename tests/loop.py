@@ -96,12 +96,11 @@ source/launchers.py    test_launchers
 source/template.py     test_template compiling/test_parts test_signature compiling/test_integrity
 compiling              compiling/test_compiler compiling/test_integrity compiling/test_cache compiling/test_toolchain compiling/test_traps
 compiling/cache.py     compiling/test_cache compiling/test_integrity compiling/test_killed
-compiling/header.py    compiling/test_compiler compiling/test_killed compiling/test_cache
+compiling/header.py    compiling/test_compiler compiling/test_linkers* compiling/test_killed compiling/test_cache
 compiling/header_process.py  compiling/test_compiler compiling/test_killed
 compiling/nvcc.py      compiling/test_nvcc compiling/test_toolchain test_doctor
 compiling/compiler.py  compiling/test_compiler compiling/test_parts compiling/test_integrity compiling/test_killed
 compiling/light.py     compiling/test_light
-compiling/stubs.py     compiling/test_linkers* compiling/test_compiler
 compiling/toolchain.py  compiling/test_toolchain compiling/test_integrity compiling/test_linkers test_doctor
 compiling/watch.py     compiling/test_killed compiling/test_cache test_stop
 compiling/environment.py  compiling/test_toolchain compiling/test_integrity compiling/test_compiler

@@ -126,7 +126,7 @@ def test_variables_that_nothing_reads(usual: str, tiny: Any, monkeypatch: pytest
     assert make_job(tiny(), find_toolchain()).key == before
 
 
-@pytest.mark.parametrize("name", environment._OF_COMPILERS)
+@pytest.mark.parametrize("name", environment._OF_COMPILERS.split())
 def test_what_compilers_read_is_part_of_the_digest(name: str, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another value is another library, another precompiled header, and another build where one is remembered."""
     found, keys = find_toolchain(), set()

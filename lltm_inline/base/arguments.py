@@ -105,11 +105,10 @@ def refusal(name: str, value: Any, want: str, *, where: str = "", error: Refusal
     """Make the error of an argument.
 
     Args:
-        name: of the argument.
-        value: what was given.
+        name, value: of the argument.
         want: what it should be, `"a list of strings"`.
         where: whose argument it is, `"op 'lltm'"`.
-        error: its class.
+        error: the class of the error.
 
     Example:
         >>> refusal("rounds", 0, "an integer of at least 1")
@@ -208,7 +207,7 @@ def progress_of(value: Any) -> Any:
     return require(holds, "progress", value, "a function, None for a line after a second, or False for nothing")
 
 
-def real_dtype(value: Any, name: str = "dtype") -> Any:
+def real_dtype(value: Any) -> Any:
     """Refuse what is no dtype in which PyTorch draws random numbers; its name will not do."""
     import torch
 
@@ -217,7 +216,7 @@ def real_dtype(value: Any, name: str = "dtype") -> Any:
     hint = ""
     if isinstance(value, str) and isinstance(getattr(torch, value, None), torch.dtype):
         hint = f": torch.{value}, and not its name"
-    raise refusal(name, value, f"a floating-point dtype such as torch.float32{hint}")
+    raise refusal("dtype", value, f"a floating-point dtype such as torch.float32{hint}")
 
 
 def path_of(name: str, value: Any) -> Path:

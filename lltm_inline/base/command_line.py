@@ -19,11 +19,7 @@ _ARGUMENT = re.compile(
 
 
 def in_options(message: str, options: Mapping[str, str]) -> str:
-    """Write the arguments that a message names as they are typed.
-
-    Args:
-        message: that names arguments of a function of ours.
-        options: what is typed for each argument, by its name. All others, and calls, stay as they are.
+    """Write the arguments that a message names as they are typed: what stands in `options`. All others, and calls, stay as they are.
 
     Example:
         >>> in_options("give device='cpu' or 'cuda', or force=True", {"device": "--device", "force": "--force"})

@@ -31,10 +31,6 @@ def escaped(text: str) -> str:
 def read_source(path: Path, directories: Sequence[Path] = (), seen: set[Path] | None = None) -> str:
     """Read a C++ or CUDA file: a byte order mark is dropped, Windows line ends become plain ones, headers of its own are put in.
 
-    Args:
-        path: of the file.
-        directories: as for `with_headers`; so is `seen`.
-
     Raises:
         FileError: it is not there, is no file, or may not be read.
         InputError: it is empty, or is not UTF-8.
@@ -73,8 +69,7 @@ def with_headers(path: Path, text: str, directories: Sequence[Path], seen: set[P
     """Put what a header holds, once, in the place of the line that includes it: headers beside the file or in some directories.
 
     Args:
-        path: of the file.
-        text: of it.
+        path, text: of the file.
         directories: in which headers are looked for.
         seen: the files that stand in the text already, or before it; it grows.
 

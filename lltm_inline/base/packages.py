@@ -16,17 +16,12 @@ _HOME = Path(__file__).resolve().parents[2]
 
 #: Names of packages by thing and package manager. `{python}` stands for this interpreter's "3.11".
 PACKAGES = {
-    "compiler": {"apt-get": "g++", "dnf": "gcc-c++", "conda": "cxx-compiler", "brew": "gcc"},
-    "clang": {"apt-get": "clang", "dnf": "clang", "conda": "clangxx", "brew": "llvm"},
-    "cmake": {"apt-get": "cmake", "dnf": "cmake", "conda": "cmake", "brew": "cmake"},
-    "openmp of gcc": {"apt-get": "g++", "dnf": "libgomp", "conda": "cxx-compiler", "brew": "gcc"},
-    "python headers": {
-        "apt-get": "python{python}-dev",
-        "dnf": "python{python}-devel",
-        "conda": "python={python}",
-        "brew": "python@{python}",
-    },
-    "objdump": {"apt-get": "binutils", "dnf": "binutils", "conda": "binutils", "brew": "binutils"},
+    "compiler": {"apt-get": "g++", "dnf": "gcc-c++", "conda": "cxx-compiler"},
+    "clang": {"apt-get": "clang", "dnf": "clang", "conda": "clangxx"},
+    "cmake": {"apt-get": "cmake", "dnf": "cmake", "conda": "cmake"},
+    "openmp of gcc": {"apt-get": "g++", "dnf": "libgomp", "conda": "cxx-compiler"},
+    "python headers": {"apt-get": "python{python}-dev", "dnf": "python{python}-devel", "conda": "python={python}"},
+    "objdump": {"apt-get": "binutils", "dnf": "binutils", "conda": "binutils"},
     "perf": {"apt-get": "linux-perf", "dnf": "perf"},
     "nvcc": {"apt-get": "nvidia-cuda-toolkit", "dnf": "cuda-toolkit", "conda": "cuda-nvcc"},
 }
@@ -46,22 +41,19 @@ _COMMANDS = {
     "apt-get": "sudo apt-get install -y",
     "dnf": "sudo dnf install -y",
     "conda": "conda install -y -c conda-forge",
-    "brew": "brew install",
 }
 
 
 def package_manager() -> str:
-    """Name the package manager to recommend: `"conda"`, `"apt-get"`, `"dnf"` or `"brew"`.
+    """Name the package manager to recommend: `"conda"`, `"apt-get"` or `"dnf"`.
 
     An active conda environment comes first, then what is on PATH; with nothing on PATH the name of the system decides.
     """
     if os.environ.get("CONDA_PREFIX"):
         return "conda"
-    for manager in ("apt-get", "dnf", "brew", "conda"):
+    for manager in ("apt-get", "dnf", "conda"):
         if shutil.which(manager):
             return manager
-    if sys.platform == "darwin":
-        return "brew"
     try:
         release = platform.freedesktop_os_release()
     except OSError:

@@ -69,8 +69,6 @@ def say(text: str, more: int = 0) -> None:
 
 #: What a user may give: called with a text whenever a step begins.
 Progress = Callable[[str], None]
-#: The same where the work can be counted: `progress(done, total, text)`; `done` only grows and ends at `total`.
-CountedProgress = Callable[[int, int, str], None]
 
 
 class Show(Protocol):
@@ -146,8 +144,8 @@ def showing(title: str, progress: Any, total: int = 0) -> Iterator[Show]:
 
     Args:
         title: what is done as a whole.
-        progress: what the user gave: a `Progress`, or with a total a `CountedProgress`; None or True for a live line, False for
-            nothing.
+        progress: what the user gave: a `Progress`, or with a total `progress(done, total, text)`, where `done` only grows and ends
+            at `total`; None or True for a live line, False for nothing.
         total: how much there is to do; 0 where nobody counts.
     """
     done = 0

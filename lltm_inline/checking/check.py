@@ -20,7 +20,7 @@ from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, mark_tried, require_device
 from ..run.cases.case import Case, Size, prime_size
 from ..run.executor import REPEATED, Task, prepare, run
-from ..run.setting import Options, Setting, choose_check_sizes, takes
+from ..run.setting import Options, Setting, choose_sizes, takes
 from ..workers.client import worker
 from ..workers.limits import Limits
 from ..workers.outcome import Died
@@ -106,7 +106,7 @@ def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting,
         raise InputError(f"op {op.name!r} has no gradients: li.check looks at the rest of {kernel.label!r}")
     if op.lacks:
         raise DefinitionError(op.lacks)
-    chosen = choose_check_sizes(op, sizes)
+    chosen = None if sizes is None else choose_sizes(op, sizes)
     require_device(setting.device, kernel)
     setting = watching(setting)
     with noting([kernel]):

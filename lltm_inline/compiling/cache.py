@@ -310,22 +310,12 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def mark_proven(key: str, sha256: str) -> None:
-    """Note beside a library that the worker has run it. Where that cannot be written, it is only not remembered.
-
-    Args:
-        key: of the kernel's entry.
-        sha256: of the library that was run.
-    """
+    """Note beside a library that the worker has run it. Where that cannot be written, it is only not remembered."""
     write_whole(cache_dir() / "kernels" / key / PROVEN, json.dumps({"sha256": sha256}))
 
 
 def is_proven(key: str, sha256: str) -> bool:
-    """Tell whether the worker has run the library that stands in the cache.
-
-    Args:
-        key: of the kernel's entry.
-        sha256: of the library that is to be loaded. False when the one in the cache is another by now.
-    """
+    """Tell whether the worker has run the library that is to be loaded; not when the one in the cache is another by now."""
     directory = cache_dir() / "kernels" / key
     return _read_json(directory / PROVEN) == {"sha256": sha256} and is_whole(directory / LIBRARY, sha256)
 

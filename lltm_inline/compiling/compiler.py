@@ -18,7 +18,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from ..base.above import Shown
 from ..base.arguments import boolean, plural, refusal, require_choices
@@ -46,11 +46,11 @@ from .failures import (
 )
 from .inline import compile_job, joined
 from .job import Job, compile_checks, helper_job, make_job
-from .toolchain import Toolchain, find_toolchain
+from .toolchain import find_toolchain
 from .watch import Attempt, enforce, kill_compilers
 
-#: How long one text may take to compile, and how much memory its compilers may hold together: far more than any kernel of
-#: the playground needs, and an end for those that would never end.
+#: How long one text may take to compile (a wait for another process does not count), and how much memory its compilers may hold
+#: together: far more than any kernel of the playground needs, and an end for those that would never end.
 BUILD_SECONDS = 600.0
 BUILD_BYTES = float(8 * 2**30)
 #: Colours and links for a terminal: ninja writes them wherever CLICOLOR_FORCE is set, as it is in every notebook's kernel.
@@ -131,26 +131,18 @@ def verify(build: Build) -> None:
         )
 
 
+class _Options(TypedDict, total=False):
+    device: str
+    compile_only: bool
+    compiler: str | None
+    cflags: Sequence[str] | None
+    progress: Progress | bool | None
+
+
 @overload
-def build(
-    kernel: Kernel | str,
-    *,
-    device: str = ...,
-    compile_only: bool = ...,
-    compiler: str | None = ...,
-    cflags: Sequence[str] | None = ...,
-    progress: Progress | bool | None = ...,
-) -> Build: ...
+def build(kernel: Kernel | str, **options: Unpack[_Options]) -> Build: ...
 @overload
-def build(
-    kernel: list[Kernel | str] | list[Kernel] | list[str],
-    *,
-    device: str = ...,
-    compile_only: bool = ...,
-    compiler: str | None = ...,
-    cflags: Sequence[str] | None = ...,
-    progress: Progress | bool | None = ...,
-) -> list[Build]: ...
+def build(kernel: list[Kernel | str] | list[Kernel] | list[str], **options: Unpack[_Options]) -> list[Build]: ...
 def build(
     kernel: Kernel | str | list[Kernel | str] | list[Kernel] | list[str],
     *,
@@ -200,21 +192,16 @@ def build(
     toolchain = find_toolchain(compiler, cflags, device, compile_only=compile_only)
     with noting(kernels):
         jobs = [make_job(item, toolchain) for item in kernels]
-        builds = run_jobs(compile_checks(jobs) if compile_only else [*jobs, *_bridge_of(jobs, toolchain)], progress)
+        # With the bridge, so that the first `load` on a machine does not wait for it afterwards.
+        bridge = [] if all(job.python_module for job in jobs) else [helper_job("bridge", toolchain)]
+        builds = run_jobs(compile_checks(jobs) if compile_only else [*jobs, *bridge], progress)
     return builds[0] if isinstance(kernel, Kernel | str) else builds[: len(jobs)]
-
-
-def _bridge_of(jobs: Sequence[Job], toolchain: Toolchain) -> list[Job]:
-    """Add the bridge, so that the first `load` on a machine does not wait for it afterwards."""
-    return [] if all(job.python_module for job in jobs) else [helper_job("bridge", toolchain)]
 
 
 def run_jobs(
     jobs: Sequence[Job],
     progress: Progress | bool | None = None,
     meanwhile: Callable[[], None] | None = None,
-    *,
-    seconds: float | None = None,
 ) -> list[Build]:
     """Build all jobs, in parallel where the cache does not have them; Ctrl-C stops the compilers and leaves no trace.
 
@@ -222,7 +209,6 @@ def run_jobs(
         jobs: what to build. Of those that are to spare, what fails is left out of the result.
         progress: as for `build`.
         meanwhile: called once, in this thread, while the compilers run; not called where there is nothing to compile.
-        seconds: how long each may take to compile, `BUILD_SECONDS` unless given; waiting for another process does not count.
     """
     builds: dict[str, Build] = {}
     missing: dict[str, Job] = {}
@@ -235,7 +221,7 @@ def run_jobs(
             else:
                 builds[job.key] = cached
     if missing:
-        builds |= _compile_all(missing, progress, meanwhile, BUILD_SECONDS if seconds is None else seconds)
+        builds |= _compile_all(missing, progress, meanwhile)
     return [builds[job.key] for job in jobs if job.key in builds]
 
 
@@ -245,7 +231,7 @@ def _spared(job: Job) -> AbstractContextManager[None]:
 
 
 def _compile_all(
-    jobs: Mapping[str, Job], progress: Progress | bool | None, meanwhile: Callable[[], None] | None, seconds: float
+    jobs: Mapping[str, Job], progress: Progress | bool | None, meanwhile: Callable[[], None] | None
 ) -> dict[str, Build]:
     cache.sweep()
     stop = threading.Event()
@@ -271,7 +257,7 @@ def _compile_all(
                         future.result()
                 rounds += 1
                 if rounds % 5 == 0:
-                    enforce(attempts, seconds, BUILD_BYTES)
+                    enforce(attempts, BUILD_SECONDS, BUILD_BYTES)
         except BaseException as error:
             stop.set()
             shorten(error)

@@ -6,24 +6,13 @@ import os
 
 #: What compilers, linkers and what loads these read beside their flags, and what may change by it. Not CFLAGS, LDFLAGS and the
 #: like, which make and setup.py read and nothing here does; nor what only says where temporary files go and how to print.
-_OF_COMPILERS = (
-    *(
-        "CPATH",
-        "C_INCLUDE_PATH",
-        "CPLUS_INCLUDE_PATH",
-        "LIBRARY_PATH",
-        "COMPILER_PATH",
-        "GCC_EXEC_PREFIX",
-        "SOURCE_DATE_EPOCH",
-    ),
-    *("CCC_OVERRIDE_OPTIONS", "LD_RUN_PATH", "GNUTARGET", "LDEMULATION", "LD_LIBRARY_PATH", "LD_PRELOAD"),
-    *("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "PYTORCH_NVCC"),
-)
-#: What compilers are found by, what they read, and where the cache is.
-_OF_BUILDS = (
-    *_OF_COMPILERS,
-    *("CXX", "PATH", "CUDA_HOME", "CUDA_PATH", "TORCH_CUDA_ARCH_LIST", "LLTM_INLINE_CACHE", "XDG_CACHE_HOME", "HOME"),
-)
+_OF_COMPILERS = """
+    CPATH C_INCLUDE_PATH CPLUS_INCLUDE_PATH LIBRARY_PATH COMPILER_PATH GCC_EXEC_PREFIX SOURCE_DATE_EPOCH
+    CCC_OVERRIDE_OPTIONS LD_RUN_PATH GNUTARGET LDEMULATION LD_LIBRARY_PATH LD_PRELOAD
+    NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN PYTORCH_NVCC
+"""
+#: What compilers are found by, and where the cache is.
+_OF_BUILDS = "CXX PATH CUDA_HOME CUDA_PATH TORCH_CUDA_ARCH_LIST LLTM_INLINE_CACHE XDG_CACHE_HOME HOME"
 
 # name -> (what we set, what the user had)
 _overridden: dict[str, tuple[str, str | None]] = {}
@@ -38,12 +27,12 @@ def users(name: str) -> str | None:
 
 def of_compilers() -> tuple[str, ...]:
     """Return what is set of that which compilers read, as `NAME=value`: each is a part of the digest of what they make."""
-    return tuple(f"{name}={value}" for name in _OF_COMPILERS if (value := users(name)))
+    return tuple(f"{name}={value}" for name in _OF_COMPILERS.split() if (value := users(name)))
 
 
 def of_builds() -> tuple[str | None, ...]:
     """Return all variables that a build depends on, to know one that was made in another environment."""
-    return tuple(map(users, _OF_BUILDS))
+    return tuple(map(users, f"{_OF_COMPILERS} {_OF_BUILDS}".split()))
 
 
 def override(**variables: str) -> None:

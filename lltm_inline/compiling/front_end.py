@@ -47,13 +47,8 @@ class FrontEnd:
     def read(self, job: Job, asked: int) -> tuple[Diagnostic, ...] | None:
         """Return what the compiler says of a C++ text, at the user's own lines; nothing is made of it.
 
-        Args:
-            job: what is to be compiled.
-            asked: the number of the text.
-
-        Returns:
-            None where another text or Build came meanwhile; where it takes too long; or where the precompiled header is not there yet,
-            without which it would take many seconds.
+        None where another text than the one of this number, or Build, came meanwhile; where it takes too long; or where the
+        precompiled header is not there yet, without which it would take many seconds.
 
         Raises:
             BuildError: the text includes what is no file.

@@ -4,10 +4,15 @@ A header serves exactly one compiler and one set of flags. It is made by a proce
 kernels are compiled without it: nothing ever waits for it. It takes half a minute of a core and up to half a gigabyte, so it
 is made where an edit is to be expected, see `_pays`, and it goes again when it is not used. It lives in our cache; torch's own precompiled
 header (`use_pch=True`) is neither used nor touched.
+
+Beside it stand empty libraries with the names of torch's own, stubs. A linker reads all 75 000 names of libtorch_cpu, which takes two
+thirds of its time with gold and four fifths with GNU ld. What was linked with the stubs names the same libraries; but nobody has told
+yet whether they have what it wants. That is looked up in those that this process has loaded.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -26,10 +31,11 @@ from typing import Any
 from .. import native
 from ..base.files import UTF8
 from ..base.flags import STANDARD
+from ..base.loaded import address_of, loaded_at
 from ..errors import CacheError
 from ..source.template import prelude_text, runtime_text
 from ..version import __version__
-from . import cache, environment, light, stubs
+from . import cache, environment, light
 from .toolchain import Toolchain
 
 #: g++ writes up to half a gigabyte; with less room than this the header is left out.
@@ -58,6 +64,10 @@ PASSING_FAILURES = (
 
 _NAMES = {"gcc": "prelude.h.gch", "clang": "prelude.h.pch"}
 _RUNTIME, _MACROS = "runtime.o", "macros.txt"
+#: What `load_inline` links with, and for what there is a stub.
+LIBRARIES = ("c10", "torch_cpu", "torch", "torch_python")
+#: What `torch_has_what_is_missing_in` runs. Not nm, which takes twelve times as long: it looks at all sections.
+READER = "readelf"
 #: A macro that stands for more than its own name.
 _MACRO = re.compile(r"^#define (\w+)(?! \1$)", re.MULTILINE)
 
@@ -88,7 +98,7 @@ def header_key(toolchain: Toolchain, prelude: str) -> str:
     stamp = f"{torch.__version__} {version_file} {version_file.stat().st_mtime_ns}"
     texts = prelude_text(prelude, apart=True), runtime_text(prelude)
     flags = toolchain.cflags, torch_cflags(prelude), environment.of_compilers()
-    return cache.digest("header", toolchain.identity, *flags, stubs.LIBRARIES, _MACROS, *texts, stamp)
+    return cache.digest("header", toolchain.identity, *flags, LIBRARIES, _MACROS, *texts, stamp)
 
 
 def directory_of(toolchain: Toolchain, prelude: str) -> Path:
@@ -175,7 +185,7 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
         "text": prelude_text(prelude, apart=True),
         "runtime": (runtime, runtime_text(prelude)),
         "stubs": [
-            *stubs.commands(toolchain.compiler),
+            *stub_commands(toolchain.compiler),
             [*command, "-E", "-dM", "-x", "c++", "prelude.h", "-o", _MACROS],
         ],
         "passing_failures": PASSING_FAILURES,
@@ -218,6 +228,45 @@ def _started(job: dict[str, Any]) -> subprocess.Popen[bytes]:
         )
     threading.Thread(target=process.wait, daemon=True).start()  # Python warns of one for which nobody waits
     return process
+
+
+def stub_commands(compiler: str) -> list[list[str]]:
+    """Return the commands that make the stubs, in the directory where they run.
+
+    Example:
+        >>> stub_commands("g++")[1][-3:]
+        ['-Wl,-soname,libtorch_cpu.so', '-o', 'libtorch_cpu.so']
+    """
+    empty = [compiler, "-shared", "-nostdlib", "-x", "assembler", os.devnull]
+    files = [f"lib{name}.so" for name in LIBRARIES]
+    return [[*empty, f"-Wl,-soname,{file}", "-o", file] for file in files]
+
+
+def stub_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
+    """Return the flags that link with the stubs beside a header; for one that is not there the library itself is taken."""
+    # A linker that leaves out what nobody wants, as some compilers ask it to, would leave out all of these.
+    return (shlex.quote(f"-L{directory_of(toolchain, prelude)}"), "-Wl,--no-as-needed")
+
+
+def torch_has_what_is_missing_in(library: Path) -> bool:
+    """Tell whether every name that a library wants is one of torch's own libraries.
+
+    What comes from elsewhere has a version, and was found by the linker. That a library has a name with which torch itself is
+    linked, such as libgomp, is not enough: neither is it for a linker.
+    """
+    import torch
+
+    listed = subprocess.run([READER, "--wide", "--dyn-syms", library], capture_output=True, check=False, **UTF8)
+    names = re.findall(r" GLOBAL +DEFAULT +UND ([^\s@]+)$", listed.stdout, re.MULTILINE)
+    # It is linked with the others: a name of any of them is found through it.
+    library_of_torch = ctypes.CDLL(os.path.join(torch.__path__[0], "lib", "libtorch_python.so"))
+    owners = {f"lib{name}.so" for name in LIBRARIES}
+
+    def is_torchs(name: str) -> bool:
+        found = loaded_at(address_of(library_of_torch[name])) if hasattr(library_of_torch, name) else None
+        return found is not None and os.path.basename(found.library) in owners
+
+    return listed.returncode == 0 and all(map(is_torchs, names))
 
 
 def is_cause_of(log: str) -> bool:

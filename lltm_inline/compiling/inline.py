@@ -12,7 +12,6 @@ import secrets
 import shlex
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -26,7 +25,7 @@ from ..base.files import UTF8
 from ..base.flags import STANDARD
 from ..diagnosis.compiler_log import demangle
 from ..errors import ToolchainError
-from . import cache, environment, header, light, stubs
+from . import cache, environment, header, light
 from .nvcc import Nvcc, write_stand_ins
 from .toolchain import ALL_DEFINED, ninja_directory
 
@@ -51,8 +50,7 @@ def compile_job(job: Job, directory: Path, objects: Sequence[Path] = ()) -> tupl
     """Make the result of a job in `directory`; return the namespace of a library, and the command that was run with what it printed.
 
     Args:
-        job: what is to be compiled.
-        directory: where.
+        job, directory: what is compiled, and where.
         objects: object files that are linked, too.
 
     Raises:
@@ -72,7 +70,7 @@ def compile_job(job: Job, directory: Path, objects: Sequence[Path] = ()) -> tupl
         namespace, command = _call_load_inline(job, directory, precompiled, whole, flags)
         if empty and ALL_DEFINED in ldflags:
             library = f"{namespace}.so"
-            if not stubs.torch_has_what_is_missing_in(directory / library):
+            if not header.torch_has_what_is_missing_in(directory / library):
                 _link_with_torch(job, directory, whole, library)
         return namespace, command
 
@@ -104,18 +102,18 @@ def _runtime(job: Job, precompiled: Sequence[str]) -> tuple[Path, ...]:
 
 def _stubs(job: Job, precompiled: Sequence[str]) -> tuple[str, ...]:
     """Return the flags that link without reading all names of torch, where what must be defined can be looked up afterwards."""
-    if sys.platform != "linux" or not (job.prelude and precompiled) or job.toolchain.nvcc:
+    if not (job.prelude and precompiled) or job.toolchain.nvcc:
         return ()
-    if ALL_DEFINED in job.toolchain.ldflags and not shutil.which(stubs.READER):
+    if ALL_DEFINED in job.toolchain.ldflags and not shutil.which(header.READER):
         return ()
-    return stubs.flags(header.directory_of(job.toolchain, job.prelude))
+    return header.stub_flags(job.toolchain, job.prelude)
 
 
 def _link_with_torch(job: Job, directory: Path, objects: Sequence[Path], library: str) -> None:
     """Link as `load_inline` does, for the linker to say what is undefined and where."""
     import torch
 
-    libraries = [f"-L{torch.__path__[0]}/lib", *(f"-l{name}" for name in stubs.LIBRARIES)]
+    libraries = [f"-L{torch.__path__[0]}/lib", *(f"-l{name}" for name in header.LIBRARIES)]
     command = [job.toolchain.compiler, "main.o", "-shared", *map(str, objects), *job.toolchain.ldflags, *libraries]
     _run([*command, "-o", library], directory)
 
@@ -186,10 +184,7 @@ def _ask_ptxas(nvcc: Nvcc, ptx: str, directory: Path) -> str:
 def ptx_command(nvcc: Nvcc, compiler: str, source: str, output: str, stand_ins: str) -> list[str]:
     """Return the command that compiles a CUDA text to PTX, with torch's own flags and the headers of this torch.
 
-    Args:
-        nvcc: with its flags.
-        compiler: the C++ compiler that nvcc reads headers with.
-        source, output, stand_ins: paths; nvcc hands them to a shell, so they must be plain words.
+    The paths must be plain words, as nvcc hands them to a shell.
     """
     from torch.utils import cpp_extension
 

@@ -148,9 +148,8 @@ def make_job(kernel: Kernel, toolchain: Toolchain) -> Job:
     """
     rendered, nvcc = rendered_fit(kernel, toolchain.device.name), toolchain.nvcc
     module = "PYBIND11_MODULE" in mask(rendered.text)
-    if module or rendered.prelude.startswith(
-        "extension"
-    ):  # Python's own symbols are undefined until it loads the library
+    # Python's own symbols are undefined until it loads the library.
+    if module or rendered.prelude.startswith("extension"):
         toolchain = replace(toolchain, ldflags=tuple(flag for flag in toolchain.ldflags if flag != ALL_DEFINED))
     flags = kernel.flags if nvcc is None else ()
     if toolchain.device.text == "cuda":  # on the CPU, if there is no nvcc
@@ -259,11 +258,7 @@ _TOUCHES = ("parallel", "data_ptr", "accessor")
 
 
 def follower_job(job: Job) -> Job | None:
-    """Return the job of a kernel's second library, in which each load and store is followed; None for one of torch's functions alone.
-
-    Args:
-        job: of the kernel, for the CPU.
-    """
+    """Return the job of a kernel's second library, in which each load and store is followed; None for one of torch's functions alone."""
     if job.toolchain.device.name != "cpu" or not any(
         word in unquoted(text) for text in job.sources.values() for word in _TOUCHES
     ):

@@ -54,12 +54,8 @@ def flags(prelude: str) -> tuple[str, ...]:
 def compiled(job: Job, compile: Callable[[Job], _Result]) -> _Result:
     """Compile a job with torch's headers light where that will do, and with them whole where it does not, as its next edit is at once.
 
-    Args:
-        job: what is compiled.
-        compile: does it, with the job or with one of whole headers.
-
     Raises:
-        RuntimeError: that of `compile`.
+        RuntimeError: that of `compile`, which is called with the job or with one of whole headers.
     """
     wants_whole = "whole headers", job.name, job.prelude or ""
     if job.prelude not in LIGHT or not cache.marked(*wants_whole):

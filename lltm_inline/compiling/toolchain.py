@@ -101,8 +101,7 @@ def find_toolchain(
     )
     if is_old_gcc(kind, version):
         flags = tuple(flag for flag in flags if not flag.startswith("-fsanitize-coverage="))
-    ldflags = [ALL_DEFINED] if sys.platform == "linux" else []
-    ldflags += ["-fopenmp"] if "-fopenmp" in flags else []
+    ldflags = [ALL_DEFINED, *(["-fopenmp"] if "-fopenmp" in flags else [])]
     wants_more = any(re.match(r"-g(?:\d|dwarf|gdb|$)", flag) for flag in flags)
     debug = () if wants_more else _DEBUG
     if linker and (debug or linker != "gold"):  # it ends with an internal error at an undefined function in DWARF 5
@@ -155,7 +154,8 @@ def _probed(path: str, search_path: str, mtime: int, variables: tuple[str, ...])
     try:
         return dict(json.loads(store.read_text()))
     except (OSError, ValueError):
-        probe = {**_identify(path), "openmp": _has_openmp(path), "linker": _fast_linker(path)}
+        openmp = _makes([path, "-fopenmp"], "#include <omp.h>\nint main() { return omp_get_max_threads() == 0; }\n")
+        probe = {**_identify(path), "openmp": openmp, "linker": _fast_linker(path)}
         cache.write_whole(store, json.dumps(probe))
         return probe
 
@@ -201,11 +201,6 @@ def default_cflags(kind: str, *, openmp: bool, level: str) -> tuple[str, ...]:
     return (level, native, *threads, *vector)
 
 
-def _has_openmp(compiler: str) -> bool:
-    """Try whether `-fopenmp` works."""
-    return _makes([compiler, "-fopenmp"], "#include <omp.h>\nint main() { return omp_get_max_threads() == 0; }\n")
-
-
 def _fast_linker(compiler: str) -> str | None:
     """Return the name of a faster linker than the default, when this compiler can use one."""
     there = (linker for linker in _LINKERS if shutil.which(f"ld.{linker}"))
@@ -222,16 +217,11 @@ def validated_cflags(cflags: Sequence[str]) -> tuple[str, ...]:
     """Check flags that a user gives: each is one word that ninja and the shell take as it is, and changes the compilation only.
 
     Raises:
-        InputError: a string in place of a list, or a flag that `flags.complaint` refuses.
+        InputError: a flag that `flags.complaint` refuses.
     """
-    if isinstance(cflags, str):
-        raise InputError(f"cflags={cflags!r} is a string, want a list: {cflags.split()!r}")
-    if not isinstance(cflags, list | tuple):
-        raise InputError(f"cflags={shown(cflags)}, want a list of strings")
-    flags = tuple(flag.strip() if isinstance(flag, str) else flag for flag in cflags)
+    flags = tuple(flag.strip() for flag in cflags)
     for flag in flags:
-        wrong = complaint(flag)
-        if wrong:
+        if wrong := complaint(flag):
             raise InputError(f"flag {shown(flag)} {wrong}")
     return flags
 

@@ -164,8 +164,6 @@ def _require_op(op: Op) -> None:
     for argument in (*op.signature.inputs, *op.signature.outputs):
         if argument.name in op.letters:
             reason = f"{argument.name} is an argument and the letter of an extent: give one of them another name"
-    if named := next((name for name, shape in op.shape_of.items() if shape.function), ""):
-        reason = f"the shape of {named} is a function: write it as a formula, '(L-k)/stride+1', or, if it follows from values, as '?'"
     if reason:
         raise InputError(
             f"op {op.name!r} cannot be exported: {reason}. Its kernels run here alone, with li.load and li.call"

@@ -270,7 +270,7 @@ class Match:
         tensors = [argument for argument in self.op.required if not argument.is_list]
         tells = solve([self.op.shape_of[argument.name] for argument in tensors])
         extents = {letter: f"{tensors[w].name}.size({axis})" for letter, (w, axis, dim) in tells.items() if dim.letter}
-        if shape.function or shape.untold or not {*shape.letters} <= {*extents}:
+        if shape.untold or not {*shape.letters} <= {*extents}:
             raise self.error(
                 f"{self.forward.name!r} fills {output.name!r}, whose shape is {shape}: only the caller knows it. Make an op that is given "
                 f"it, ({', '.join(map(str, self.op.signature.inputs))}, Tensor(a!) {output.name}) -> ()"

@@ -100,7 +100,7 @@ def turn_on(session: str | None = None) -> str:
     with _lock:
         if not _journal.session:
             _journal.session = session or notebook() or f"{_PROCESS}{uuid.uuid4().hex[:12]}"
-            registry.listen(record)
+            registry.listener = record
             for kernel in list(registry.values()):
                 if not registry.is_shipped(kernel):
                     record(kernel)
@@ -120,7 +120,7 @@ def turn_off() -> None:
     """Write nothing down any more, and forget what this process knows; the files stay."""
     global _journal
     with _lock:
-        registry.unlisten(record)
+        registry.listener = None
         _journal = _Journal()
 
 

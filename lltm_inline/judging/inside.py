@@ -28,11 +28,7 @@ _SUBJECTS = {"KernelBench": kernel_bench, "KernelBot": kernel_bot}
 
 
 def judge_here(form: Form, device: str) -> dict[str, Any]:
-    """Judge a file in this process; what comes of it is told on the way, as events `told`.
-
-    Args:
-        form: what it is.
-        device: where its CUDA source runs.
+    """Judge a file in this process, its CUDA source on a device; what comes of it is told on the way, as events `told`.
 
     Returns:
         What `Verdict` has besides: where it ran, and how fast.

@@ -170,8 +170,7 @@ class Locked(Forked, AbstractContextManager["Locked"]):
         fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
         self.memory = mmap.mmap(memory, ARENA + BOOK)
         try:
-            forks = server()
-            super().__init__(forks, forks.fork(os.fdopen(memory, "rb", 0)))
+            super().__init__(server(), os.fdopen(memory, "rb", 0))
         except WorkerError as error:
             raise InfraError(f"no process can be forked for a submission: {error}") from error
         self._group = enclosure.Group(self.pid, task.memory, sandbox.THREADS)

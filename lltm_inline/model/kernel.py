@@ -21,11 +21,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*/[a-z][a-z0-9_]*\Z")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 #: No `#define` may be named so: the preprocessor's own words, macros of every text, and what a text has to define.
-_TAKEN = {"_Pragma", "defined", "final", "override", "import", "module", "NULL", "assert", "errno", "offsetof"} | {
-    "Tensor",
-    "forward",
-    "backward",
-}
+_TAKEN = {"_Pragma", "defined", "final", "override", "import", "module", "NULL", "assert", "errno", "offsetof"}
+_TAKEN |= {"Tensor", "forward", "backward"}
 
 #: Named bindings; any other `binding` text is the user's own template.
 BINDINGS = ("torch_library", "pybind11")

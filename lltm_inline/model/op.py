@@ -30,8 +30,6 @@ from .shapes import ELEMENTS, UNTOLD, Shape, letters_of, named_size
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _MOST_LETTERS = 64
-#: At which a shape that is a function is tried.
-_ANY_SIZE = 7
 #: How many tensors a list gets that is drawn.
 MEMBERS = 3
 _TYPE = r"[A-Za-z]+(?:\([a-z]!\))?(?:\[\w*\])?\??"
@@ -268,8 +266,8 @@ class Op(Shown):
             `()` means that nothing is returned. A tensor that always has one dtype has it in brackets.
         reference: the op in plain, differentiable PyTorch; it becomes the kernel `NAME/python`. It must change what the op changes.
         shapes: for each tensor of the schema its shape in letters, `{"x": "B F"}`; `"..."` is any shape of N elements, the same
-            wherever it is used. An output may also have a formula of letters and of the op's integers, `"(H-K)/stride+1"`, a
-            function of these by name, or `"?"`: its shape depends on the values.
+            wherever it is used. An output may also have a formula of letters and of the op's integers, `"(H-K)/stride+1"`,
+            or `"?"`: its shape depends on the values.
         inputs: `inputs(randn, **letters)` makes one set of inputs; the default draws each tensor with `randn`, and takes the
             defaults of the other arguments.
         benchmark_sizes: sizes to time, as tuples in the order of `letters`.
@@ -423,11 +421,6 @@ class Op(Shown):
                     f"op {self.name!r}: the shape of {name!r} follows from {others[0]}, which is neither a letter nor one of the "
                     f"op's integers ({', '.join(integers) or 'it has none'})"
                 )
-            try:
-                _ = shape.function and shape(dict.fromkeys((*shape.letters, *shape.numbers), _ANY_SIZE))
-            except Exception as error:  # it is somebody else's code
-                said = f"the shape of {name!r} cannot be told from letters: {type(error).__name__}: {error}"
-                raise DefinitionError(f"{where} {said}") from error
             unknown = [letter for letter in shape.letters if letter not in known]
             if unknown:
                 raise DefinitionError(

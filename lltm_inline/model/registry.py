@@ -53,7 +53,8 @@ class Registry(Mapping[str, Kernel], Shown):
         self._ops: dict[str, Op] = {}
         self._first: dict[str, Kernel] = {}  # by name, revision 0
         self._current: dict[str, Kernel] = {}
-        self._listeners: list[Listener] = []
+        #: Is told what is registered from now on, and what becomes of each revision; the journal is.
+        self.listener: Listener | None = None
         self._states: dict[str, State] = {}  # by label, of the revisions that somebody has registered, built or checked
         self._timed: dict[str, tuple[Any, ...]] = {}  # by label: `Timings`, of which this room knows nothing
         self._shipped: frozenset[str] = frozenset()
@@ -140,19 +141,9 @@ class Registry(Mapping[str, Kernel], Shown):
         self._first.pop(f"{op.name}/python", None)
         self.register(Kernel(f"{op.name}/python", python=op.reference, doc=op.doc))
 
-    def listen(self, listener: Listener) -> None:
-        """Call a function with what is registered from now on, and what becomes of each revision; the journal does."""
-        if listener not in self._listeners:
-            self._listeners.append(listener)
-
-    def unlisten(self, listener: Listener) -> None:
-        """Undo `listen`."""
-        if listener in self._listeners:
-            self._listeners.remove(listener)
-
     def _tell(self, kernel: Kernel, became: Any) -> None:
-        for listener in tuple(self._listeners):
-            listener(kernel, became)
+        if self.listener is not None:
+            self.listener(kernel, became)
 
     def note(self, kernel: Kernel, state: str, hint: str = "") -> None:
         """Take note of what became of a revision, a `State`; build, check and benchmark do.
@@ -309,7 +300,7 @@ class Registry(Mapping[str, Kernel], Shown):
         return dict(self._ops), dict(self._first), dict(self._current)
 
     def restore(self, snapshot: tuple[Mapping[str, Op], Mapping[str, Kernel], Mapping[str, Kernel]]) -> None:
-        """Let exactly that be registered which was when `snapshot` was taken: in a worker, where modules are imported anew."""
+        """Let exactly that be registered which was when `snapshot` was taken."""
         tables: tuple[dict[str, Any], ...] = (self._ops, self._first, self._current)
         for table, before in zip(tables, snapshot, strict=True):
             table.clear()
@@ -404,10 +395,6 @@ class Registry(Mapping[str, Kernel], Shown):
 
 def resolve(kernel: Kernel | str, name: str = "kernel") -> Kernel:
     """Return the kernel itself, or the registry's kernel of that label.
-
-    Args:
-        kernel: what a public function was given.
-        name: of the argument, for the message.
 
     Raises:
         UnknownKernelError: a label that the registry does not have.

@@ -6,13 +6,12 @@ kernels for torch.compile, error messages and the names of sizes all follow from
 `"..."` is any shape, the same for every tensor of the op that has it; its number of elements is the letter N.
 
 An output may have extents that are no sums, of letters and of the op's integers by name, `"B (H-K+2*pad)/stride+1"`, where `/`
-rounds down; one whose shape follows from the values is `"?"`; and a function of letters and integers gives any shape.
+rounds down; one whose shape follows from the values is `"?"`.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -157,17 +156,10 @@ class Shape:
 
     dims: tuple[Dim | Formula, ...]
     words: tuple[str, ...]
-    function: Callable[..., Any] | None = None
 
     @classmethod
-    def parse(cls, text: str | Callable[..., Any], *, of_output: bool = False) -> Shape:
+    def parse(cls, text: str, *, of_output: bool = False) -> Shape:
         """Read the shape of an input, or of an output, which may be a formula."""
-        if of_output and callable(text):
-            try:
-                names = ", ".join(inspect.signature(text).parameters)
-            except (TypeError, ValueError):
-                raise DefinitionError(f"a shape is {shown(text)}, whose arguments nobody can read") from None
-            return cls((), (f"a function of {names}",), text)
         if not isinstance(text, str):
             raise DefinitionError(f"a shape is {shown(text)}, want a string of extents such as '3S S+F'")
         words = tuple(text.split())
@@ -181,11 +173,6 @@ class Shape:
         return cls(tuple(Formula.parse(word) if special & {*word} else Dim.parse(word) for word in words), words)
 
     def __call__(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        if self.function is not None:
-            extents = self.function(**{name: sizes[name] for name in self._names})
-            if not isinstance(extents, tuple | list):
-                raise DefinitionError(f"{self} gives {shown(extents)}, want a tuple of extents")
-            return tuple(extents)
         return tuple(dim(sizes) for dim in self.dims)
 
     def __str__(self) -> str:
@@ -204,18 +191,11 @@ class Shape:
     @property
     def numbers(self) -> tuple[str, ...]:
         """The integers of the op that the shape follows from, beside letters."""
-        return tuple(name for name in self._names if not _is_letter(name))
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        if self.function is not None:
-            return tuple(inspect.signature(self.function).parameters)
-        return tuple(name for dim in self.dims if isinstance(dim, Formula) for name in dim.names)
+        names = (name for dim in self.dims if isinstance(dim, Formula) for name in dim.names)
+        return tuple(name for name in names if not _is_letter(name))
 
     @property
     def letters(self) -> tuple[str, ...]:
-        if self.function is not None:
-            return tuple(filter(_is_letter, self._names))
         return tuple(dict.fromkeys(letter for dim in self.dims for letter, _ in dim.terms))
 
 

@@ -63,13 +63,8 @@ class Mismatch:
         if self.got is None or self.want is None or self.wrong is None:
             return self.sentence
         total, count = self.wrong.numel(), int(self.wrong.sum())
-        amount = (
-            f"{count} of {total} elements"
-            if count < total
-            else f"all {total} elements"
-            if total > 1
-            else "its one element"
-        )
+        every = f"all {total} elements" if total > 1 else "its one element"
+        amount = f"{count} of {total} elements" if count < total else every
         places = [where for where in (self._rows(), self._columns()) if where]
         where = f", {'all ' * (count > 1)}in {', '.join(places)}" if places else ""
         index = self.worst
@@ -177,9 +172,8 @@ def compare(
     # Nearly always all are near by the least limit that there is, which takes one call to see.
     if torch.allclose(wide, want, tolerance.rtol, tolerance.atol, equal_nan=True):
         return None
-    near = (
-        (wide - want).abs() <= tolerance.limit(want)
-    ) & want.isfinite()  # of infinity, the limit would be infinite too
+    near = (wide - want).abs() <= tolerance.limit(want)
+    near &= want.isfinite()  # of infinity, the limit would be infinite too
     if near.all():
         return None
     wrong = ~(near | (wide == want) | (wide.isnan() & want.isnan()))

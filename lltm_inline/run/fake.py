@@ -139,12 +139,8 @@ class Fake:
             shape = self.op.shape_of[name]
             want = value.shape if shape.untold else known.shape(shape)
             if len(want) != value.dim() or any(one != other for one, other in zip(value.shape, want, strict=True)):
-                wanted = (
-                    f"that of {self.op.any_shape}, {_written(want)}"
-                    if shape.any_rank
-                    else f"{shape} = {_written(want)}"
-                )
-                self._refuse(f"{name} has shape {_written(value.shape)}, want {wanted}")
+                which = f"that of {self.op.any_shape}, " if shape.any_rank else f"{shape} = "
+                self._refuse(f"{name} has shape {_written(value.shape)}, want {which}{_written(want)}")
 
     def _refuse(self, what: str) -> None:
         raise RuntimeError(f"{self.kernel.name}: {what}")

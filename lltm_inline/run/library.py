@@ -78,8 +78,7 @@ def load_helper(
     Args:
         name: of it, see `lltm_inline.native`.
         functions: the result and the arguments of each, by name.
-        built: the library; None builds it, unless the cache has it.
-        progress: as for `build`.
+        built: the library; None builds it with `progress`, unless the cache has it.
     """
     built = built or build_helper(name, progress=progress)
     if built.digest not in _helpers:

@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..model.registry import Kernel, Op, registry, resolve
 from ..tables.timings import DIRECTIONS, KEPT_SECONDS
 from ..workers import steps
-from ..workers.limits import Limits, require_limits
+from ..workers.limits import Limits
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ class Setting:
     def __post_init__(self) -> None:
         require_choices(device=self.device, compiler=self.compiler, cflags=self.cflags, progress=self.progress)
         boolean("trust", self.trust)
-        require_limits(self.limits)
+        if not isinstance(self.limits, Limits | None):
+            raise refusal("limits", self.limits, "Limits, such as li.Limits(seconds=10)")
         if self.cflags is not None:
             object.__setattr__(self, "cflags", tuple(self.cflags))
 
@@ -160,27 +161,14 @@ def choose_sizes(op: Op, sizes: Sequence[Sequence[int] | Mapping[str, int]] | No
         numbers = f"numbers for ({', '.join(op.letters)})" if op.letters else "each (): no shape of the op has a letter"
         raise refusal("sizes", sizes, f"a list of sizes, {numbers}")
     given = list(op.benchmark_sizes if sizes is None else sizes)
+    if not given and sizes is not None:
+        raise InputError(f"op {op.name!r}: sizes is empty; leave it out for the usual ones")
     if not given:
         raise InputError(
             f"op {op.name!r} has no benchmark sizes: give sizes=[...], numbers for ({', '.join(op.letters)}), or register it with "
             "benchmark_sizes=[...]"
         )
     return list(dict.fromkeys(_size_of(op, size) for size in given))
-
-
-def choose_check_sizes(
-    op: Op, sizes: Sequence[Sequence[int] | Mapping[str, int]] | None
-) -> list[tuple[int, ...]] | None:
-    """Look at the sizes of a check; None stands for the corner sizes.
-
-    Raises:
-        InputError: the list is empty, or one of them does not fit the letters.
-    """
-    if sizes is None:
-        return None
-    if isinstance(sizes, Sequence) and not isinstance(sizes, str | bytes) and not len(sizes):
-        raise InputError(f"check of op {op.name!r}: sizes is empty; leave it out for the corner sizes")
-    return choose_sizes(op, sizes)
 
 
 def _size_of(op: Op, size: Any) -> tuple[int, ...]:

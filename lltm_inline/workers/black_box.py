@@ -25,7 +25,6 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..native.layout import KINDS, Record, Records, RegionRecord
 
@@ -141,6 +140,9 @@ _DEATH_AT, _WHERE_AT = (_RECORDS_AT + getattr(Records, name).offset for name in 
 class BlackBox(AbstractContextManager["BlackBox"]):
     """Memory shared by the caller's process and the worker.
 
+    Args:
+        file: descriptor of a file that `create` has made, its own from then on.
+
     Example:
         >>> with BlackBox.create() as box:
         ...     box.note("forward", "lltm/fused", inputs=("weights (15, 22) float64",))
@@ -162,11 +164,6 @@ class BlackBox(AbstractContextManager["BlackBox"]):
         fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
         return cls(file)
 
-    @classmethod
-    def open(cls, file: int) -> BlackBox:
-        """Map the one that belongs to a file descriptor, which is its own from then on."""
-        return cls(file)
-
     def fileno(self) -> int:
         """Return the file descriptor, to be handed to another process."""
         return self._file
@@ -180,11 +177,7 @@ class BlackBox(AbstractContextManager["BlackBox"]):
         self.close()
 
     def note(self, step: str, kernel: str = "", case: str = "", inputs: Sequence[str] = ()) -> None:
-        """Note that a step begins; its time counts from now. An empty step is none.
-
-        Args:
-            step, kernel, case, inputs: as in `State`.
-        """
+        """Note that a step begins, as in `State`; its time counts from now. An empty step is none."""
         self.beat()  # first: a reader in between must not find the new step with the old time, and take it for late
         self._publish(_SEPARATOR.join((step, kernel, case, *inputs)))
 
@@ -325,10 +318,6 @@ class Recorder:
             reason = "it was installed before" if failed == 1 else "no memory for it"
             raise RuntimeError(f"the recorder could not be installed: {reason}")
 
-    def set_finder(self, function: Any) -> None:
-        """Have a function asked for the tensor around a faulting address.
-
-        Args:
-            function: of another library, `int (uintptr_t address, Region* region)`, safe in signal handlers; None for none.
-        """
-        self._library.recorder_set_finder(None if function is None else ctypes.cast(function, ctypes.c_void_p))
+    def set_finder(self, address: int) -> None:
+        """Have a function asked for the tensor around a faulting address: `int (uintptr_t, Region*)`, safe in signal handlers."""
+        self._library.recorder_set_finder(address)

@@ -30,9 +30,7 @@ from torch.autograd.function import BackwardCFunction
 
 from ..errors import InputError
 from ..model.registry import Op, registry
-from .modules import when_dropped
 from .safe_pickle import SafeUnpickler
-from .safe_pickle import unwrap as unwrap
 
 _HEADER = struct.Struct("<QI")
 _ALIGNMENT = 64
@@ -119,11 +117,8 @@ def dump(value: Any, op: Op | None = None) -> bytes:
             if isinstance(item, type) and issubclass(item, BackwardCFunction) and "_forward_cls" in vars(item):
                 # Of an autograd.Function: torch makes one for each such class, on the other side too.
                 return getattr, (vars(item)["_forward_cls"], "_backward_cls")
-            if (
-                isinstance(item, ModuleType)
-                and item.__name__.startswith("torch._C.")
-                and item.__name__ not in sys.modules
-            ):
+            is_part = isinstance(item, ModuleType) and item.__name__.startswith("torch._C.")
+            if is_part and item.__name__ not in sys.modules:
                 return _part_of_torch, (item.__name__,)  # torch.autograd.function.once_differentiable refers to one
             return super().reducer_override(item)
 
@@ -144,7 +139,6 @@ def _part_of_torch(name: str) -> Any:
 
 _adopted: dict[bytes, Op] = {}
 _MOST_OPS = 16
-when_dropped.append(_adopted.clear)
 
 
 def adopt(pickled: bytes) -> Op:
@@ -173,15 +167,8 @@ def _pack(tensors: Sequence[Any]) -> tuple[list[Any], int | None]:
             continue
         plain = torch._neg_view(value.detach()) if value.is_neg() else value.detach()
         stretch = _stretch(plain.conj() if value.is_conj() else plain).cpu()
-        kept = (
-            value.dtype,
-            tuple(value.shape),
-            tuple(value.stride()),
-            str(value.device),
-            value.is_conj(),
-            value.is_neg(),
-        )
-        parcels.append(Parcel(end, stretch.numel(), *kept))
+        place = tuple(value.shape), tuple(value.stride()), str(value.device)
+        parcels.append(Parcel(end, stretch.numel(), value.dtype, *place, value.is_conj(), value.is_neg()))
         stretches.append((end, stretch))
         end += -(-stretch.numel() * stretch.element_size() // _ALIGNMENT) * _ALIGNMENT
     if not end:
@@ -233,10 +220,9 @@ def _stretch(value: Tensor) -> Tensor:
 
 
 def _unpack(parcels: Sequence[Any], file: int | None) -> list[Any]:
-    if file is None:
-        return [_rebuild(item, None) if isinstance(item, Parcel) else item for item in parcels]
-    # The tensors keep the mapping alive, each by a reference of its own.
-    memory = mmap.mmap(file, os.fstat(file).st_size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+    memory = None
+    if file is not None:  # the tensors keep the mapping alive, each by a reference of its own
+        memory = mmap.mmap(file, os.fstat(file).st_size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
     return [_rebuild(item, memory) if isinstance(item, Parcel) else item for item in parcels]
 
 

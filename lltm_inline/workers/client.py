@@ -34,8 +34,12 @@ class Worker:
     """
 
     def __init__(self) -> None:
+        self._begin()
+        os.register_at_fork(after_in_child=self._begin)
+
+    def _begin(self) -> None:
+        """Have none yet; nor has a copy of this process, made by fork, in which the lock may be held by a thread that it has not."""
         self._lock = threading.RLock()
-        self._owner = os.getpid()
         self._server: ForkClient | None = None
         self._idle: Process | None = None
         self._busy: list[Process] = []
@@ -59,7 +63,6 @@ class Worker:
     def warm(self) -> None:
         """Start it in the background; nothing waits."""
         with self._lock:
-            self._fork_safe()
             if self._server is None or not self._server.alive:
                 self.stop()
                 self._server = ForkClient()
@@ -107,7 +110,6 @@ class Worker:
 
     def _take(self, fresh: bool) -> Process:
         with self._lock:
-            self._fork_safe()
             process, self._idle = self._idle, None
             if process is not None and (not process.usable or (fresh and process.served)):
                 process.kill()
@@ -124,7 +126,7 @@ class Worker:
             assert self._server is not None
             try:
                 self._server.wait()
-                return Process(self._server, self._server.fork())
+                return Process(self._server)
             except WorkerError:
                 self.stop()
                 if last:
@@ -139,15 +141,9 @@ class Worker:
             else:
                 process.kill()
 
-    def _fork_safe(self) -> None:
-        """A copy of this process, made by fork, leaves its parent's worker alone."""
-        if os.getpid() != self._owner:
-            self.after_fork()
-
     def renew(self) -> None:
         """Let the next call have a new process, forked in milliseconds."""
         with self._lock:
-            self._fork_safe()
             if self._idle is not None:
                 self._idle.kill()
                 self._idle = None
@@ -165,14 +161,9 @@ class Worker:
                 self._server.stop()
                 self._server = None
 
-    def after_fork(self) -> None:
-        """Leave the parent's worker alone in a copy of the process, whose locks may be held by threads that it has not."""
-        self._lock = threading.RLock()
-        self._owner, self._server, self._idle, self._busy = os.getpid(), None, None, []
-
     def __repr__(self) -> str:
         with self._lock:
-            if self._server is None or not self._server.alive or os.getpid() != self._owner:
+            if self._server is None or not self._server.alive:
                 return "worker: not running"
             pid = self.pid
             what = "starting" if not self._server.ready else f"process {pid}" if pid is not None else "ready"
@@ -182,4 +173,3 @@ class Worker:
 #: The one worker of this process.
 worker = Worker()
 atexit.register(worker.stop)
-os.register_at_fork(after_in_child=worker.after_fork)

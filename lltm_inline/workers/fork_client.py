@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from ..base.stop import readable
 from ..errors import WorkerError
@@ -36,24 +36,6 @@ def _number_of(file: int) -> int:
             return next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
     finally:
         os.close(file)
-
-
-class Fork(NamedTuple):
-    """A worker that was forked just now.
-
-    Attributes:
-        pid: its number.
-        link: for requests and answers.
-        output: file descriptor of what it prints.
-        box: its black box, or whatever was given in the place of one.
-        warm: whether it was forked with all that any check needs.
-    """
-
-    pid: int
-    link: socket.socket
-    output: int
-    box: Any
-    warm: bool
 
 
 class ForkClient:
@@ -164,8 +146,8 @@ class ForkClient:
             pid = self._here.pop(message["ended"], message["ended"])
             self._endings[pid] = Ending("garbled") if ours else Ending(message["kind"], message["code"])
 
-    def fork(self, box: Any = None) -> Fork:
-        """Fork a worker.
+    def fork(self, box: Any = None) -> tuple[int, socket.socket, int, Any, bool]:
+        """Fork a worker; return what `Forked` has of it.
 
         Args:
             box: the open file that it gets in the place of a black box; closed where there is no worker.
@@ -203,7 +185,7 @@ class ForkClient:
         finally:
             theirs.close()
             os.close(writing)
-        return Fork(answer["pid"], mine, reading, box, answer["warm"])
+        return answer["pid"], mine, reading, box, answer["warm"]
 
     def ending_of(self, pid: int) -> Ending | None:
         """Return how a worker ended, if it has."""

@@ -31,21 +31,17 @@ from ..base.stop import readable
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _PACKET = 1 << 16
 #: What the worker needs for its work, imported before it is forked, in pieces, so that a fork waits for one at most.
-_NEEDED = (
-    *(
-        "lltm_inline.checking.check",
-        "lltm_inline.measure.benchmark",
-        "lltm_inline.measure.memory",
-        "lltm_inline.workers.worker",
-    ),
-    "torch.fx.experimental.symbolic_shapes",  # the first gradient imports it
-)
-_WARM = (
-    *("networkx", "torch.distributed.tensor", "torch.distributed.fsdp"),  # which the next imports: pieces of its second
-    *("torch._functorch.aot_autograd", "torch.testing._internal.optests", "sympy.tensor.tensor"),
-    # For opcheck's last test: two thirds of the first check of a worker.
-    *("torch._inductor.decomposition", "torch._inductor.pattern_matcher"),
-)
+#: The first gradient imports the last one.
+_NEEDED = """
+    lltm_inline.checking.check lltm_inline.measure.benchmark lltm_inline.measure.memory lltm_inline.workers.worker
+    torch.fx.experimental.symbolic_shapes
+"""
+#: The first three are pieces of the second that the fourth takes; the last two are for opcheck's last test, which takes two thirds of
+#: the first check of a worker.
+_WARM = """
+    networkx torch.distributed.tensor torch.distributed.fsdp torch._functorch.aot_autograd torch.testing._internal.optests
+    sympy.tensor.tensor torch._inductor.decomposition torch._inductor.pattern_matcher
+"""
 _PATIENCE = 0.5
 _LAST_SECONDS = 2.0
 _KINDS = {os.CLD_KILLED: "signal", os.CLD_DUMPED: "signal", os.CLD_STOPPED: "stopped", os.CLD_TRAPPED: "stopped"}
@@ -54,14 +50,10 @@ LOST = 113
 
 
 def main(control: int) -> None:
-    """Serve until the other side of the control socket closes.
-
-    Args:
-        control: file descriptor of a connected SOCK_SEQPACKET socket.
-    """
-    for name in _NEEDED:
+    """Serve until the other side of the control socket, SOCK_SEQPACKET, closes."""
+    for name in _NEEDED.split():
         importlib.import_module(name)  # what it raises is in the log, where the other side looks for it
-    ForkServer(socket.socket(fileno=control), _WARM).run()
+    ForkServer(socket.socket(fileno=control), _WARM.split()).run()
 
 
 def _send(link: socket.socket, message: dict[str, Any], files: Sequence[int] = ()) -> None:

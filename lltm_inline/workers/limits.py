@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-from ..base.arguments import refusal
 from ..errors import InputError
 
 #: Between two steps the checker itself works: it may take long, but not for ever.
@@ -46,13 +44,3 @@ class Limits:
         if not step:
             return max(self.seconds * _BETWEEN, _FEWEST_BETWEEN)
         return max(self.seconds * _FACTORS.get(step, 1.0), _FEWEST_SECONDS.get(step, 0.0))
-
-
-def require_limits(limits: Any) -> None:
-    """Look at what a public function was given for its limits.
-
-    Raises:
-        InputError: it is neither Limits nor None.
-    """
-    if limits is not None and not isinstance(limits, Limits):
-        raise refusal("limits", limits, "Limits, such as li.Limits(seconds=10)")

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,10 +15,12 @@ from ..base.progress import Event, Listener
 from ..base.stop import readable
 from ..base.trace import WORKER_NOTE, shorten
 from .black_box import Evidence, State
-from .channel import Reader, send, unwrap
-from .fork_client import Fork, ForkClient
+from .channel import Reader, send
+from .fork_client import ForkClient
 from .limits import Limits
+from .modules import Stamp, are_unchanged
 from .outcome import Died, Ending, Result
+from .safe_pickle import unwrap
 from .steps import ProcessesLeft
 from .worker import Answer
 
@@ -35,13 +37,15 @@ class Forked:
     """A process that a fork server has started, seen from here: its line, what it prints, and its end.
 
     Attributes:
-        link, box, warm: as of its `Fork`; output_file: its output, -1 when this is closed.
+        pid: its number; link: for requests and answers; output_file: what it prints to, -1 when this is closed.
+        box: its black box, or whatever was given in the place of one.
+        warm: whether it was forked with all that any check needs.
         printed: what it has printed; speaks: whether it may print more.
     """
 
-    def __init__(self, server: ForkClient, fork: Fork) -> None:
+    def __init__(self, server: ForkClient, box: Any = None) -> None:
         self.server = server
-        self.pid, self.link, self.output_file, self.box, self.warm = fork
+        self.pid, self.link, self.output_file, self.box, self.warm = server.fork(box)
         self.printed, self.speaks = Output(), True
         os.set_blocking(self.output_file, False)
 
@@ -83,11 +87,12 @@ class Process(Forked):
         served: the kernels that have run in it, and those that run now; earlier: those before.
     """
 
-    def __init__(self, server: ForkClient, fork: Fork) -> None:
-        super().__init__(server, fork)
+    def __init__(self, server: ForkClient) -> None:
+        super().__init__(server)
         self.served: frozenset[str] = frozenset()
         self.earlier: frozenset[str] = frozenset()
         self._spent = False
+        self._modules: Mapping[str, Stamp] = {}
         self._reader = Reader(self.link, trusted=False)
 
     def run(
@@ -111,6 +116,7 @@ class Process(Forked):
             with suppress(ConnectionError):  # it died while idle, or is just dying: the wait finds out how
                 send(self.link, message, tensors)
             answer, results = self._wait(watchdog, on_event)
+            self._modules = answer.modules
         except KeyboardInterrupt as interrupt:
             raise self._interrupted(watchdog, on_event) from interrupt
         except BaseException:
@@ -220,9 +226,10 @@ class Process(Forked):
 
     @property
     def usable(self) -> bool:
-        """Whether it waits for requests, and has been forked with all that it needs."""
+        """Whether it waits for requests, has been forked with all that it needs, and knows the user's modules as they are."""
         alive = self.output_file >= 0 and self.server.alive and self.server.ending_of(self.pid) is None
-        return alive and self.speaks and not self._spent and (self.warm or not self.server.warm)
+        is_new = (self.warm or not self.server.warm) and are_unchanged(self._modules)
+        return alive and self.speaks and not self._spent and is_new
 
 
 class Watchdog:

@@ -13,7 +13,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -24,7 +24,7 @@ from ..errors import InputError
 from . import steps
 from .black_box import BlackBox, Recorder, State
 from .channel import Reader, require_travellers, send
-from .modules import Modules
+from .modules import Modules, Stamp
 from .safe_pickle import Raised, wrap
 
 _libc = ctypes.CDLL(None)
@@ -146,6 +146,7 @@ class Answer:
         context: in which kernel, in which step, with which inputs.
         no_memory: because the memory was not enough that a step may take.
         tensors: the value has come along as shared memory.
+        modules: the files of the user that this process has imported.
     """
 
     value: Any = None
@@ -153,15 +154,11 @@ class Answer:
     context: str = ""
     no_memory: bool = False
     tensors: bool = False
+    modules: Mapping[str, Stamp] = field(default_factory=dict)
 
 
 def serve(requests: int, box: int) -> None:
-    """Answer requests until the other side closes the socket.
-
-    Args:
-        requests: file descriptor of a connected stream socket.
-        box: of the black box.
-    """
+    """Answer requests until the other side closes the socket; both are file descriptors."""
     # A core of a process this large takes seconds to write, and nobody would read it.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for stream in (sys.stdout, sys.stderr):
@@ -169,7 +166,7 @@ def serve(requests: int, box: int) -> None:
             stream.reconfigure(line_buffering=True)  # so that lines stand in the order in which they were written
     link = socket.socket(fileno=requests)
     link.setblocking(True)
-    monitor = StepMonitor(BlackBox.open(box))
+    monitor = StepMonitor(BlackBox(box))
     steps.install(monitor)
     reader, modules = Reader(link, trusted=True), Modules()
     with listening(lambda event: send(link, event) if monitor.is_owner else None):
@@ -183,7 +180,8 @@ def _serve_one(link: socket.socket, reader: Reader, monitor: StepMonitor, module
         while (message := reader.message()) is None:
             if not reader.feed():
                 return False
-        answer, results = _attempt(*message, monitor, modules)
+        modules.begin()
+        answer, results = _attempt(*message, monitor)
     except (RuntimeError, MemoryError) as error:  # a tensor for which the GPU has no room
         answer, results = Answer(raised=wrap(error, traceback.format_exc())), ()
     monitor.end_copies()
@@ -191,20 +189,19 @@ def _serve_one(link: socket.socket, reader: Reader, monitor: StepMonitor, module
     sys.stderr.flush()
     _libc.fflush(None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # one that comes too late must not end the worker
-    send(link, answer, results)
+    send(link, replace(answer, modules=modules.stamps()), results)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     return True
 
 
 def _attempt(
-    sent: tuple[Surroundings, bytes], tensors: Sequence[Any], monitor: StepMonitor, modules: Modules
+    sent: tuple[Surroundings, bytes], tensors: Sequence[Any], monitor: StepMonitor
 ) -> tuple[Answer, Sequence[Any]]:
     """Do what is asked; return an answer and its tensors, whatever happens."""
     keep_step = False
     surroundings, body = sent
     try:
         surroundings.apply()
-        modules.refresh()
         answer = _answer(_unpickled(body), tensors, monitor)
         if not answer.tensors:
             return answer, ()
@@ -262,11 +259,7 @@ class Tensors(tuple[Any, ...]):
 
 
 class StepMonitor(steps.Monitor):
-    """Notes the steps of this worker in its black box, and holds each of them to its limit of memory.
-
-    Args:
-        box: the black box.
-    """
+    """Notes the steps of this worker in its black box, and holds each of them to its limit of memory."""
 
     def __init__(self, box: BlackBox) -> None:
         self.box = box

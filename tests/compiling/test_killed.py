@@ -293,12 +293,13 @@ def plain(text: str, label: str = "tiny/endless") -> Job:
     return Job(label, text, None, {label: text}, find_toolchain(None, ["-O0"]))
 
 
-def test_endless_compilation(fresh_cache: Path) -> None:
+def test_endless_compilation(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that compiles for ever is stopped at the limit, its compilers too; it is not remembered, and others are built."""
+    monkeypatch.setattr(compiler, "BUILD_SECONDS", 3.0)
     with pytest.raises(
         BuildError, match=r"'tiny/endless' was still being compiled after 3 s, and was stopped. Likely cause: templates"
     ):  # in which the other is built on a busy machine, too
-        run_jobs([plain(EATER), plain("int good;", "tiny/good")], False, seconds=3)
+        run_jobs([plain(EATER), plain("int good;", "tiny/good")], False)
     assert [entry.what for entry in cache.entries()] == ["tiny/good"]
     assert not list(compilers_in(fresh_cache)) and not list((fresh_cache / "tmp").iterdir())
 
@@ -313,12 +314,15 @@ def test_compilation_that_eats_memory(fresh_cache: Path, monkeypatch: pytest.Mon
     assert cache.entries() == [] and not list(compilers_in(fresh_cache))
 
 
-def test_limit_holds_while_another_kernel_is_waited_for(tiny: Any, fresh_cache: Path) -> None:
+def test_limit_holds_while_another_kernel_is_waited_for(
+    tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The limit is of the compilation: a wait for somebody else's lock does not count."""
+    monkeypatch.setattr(compiler, "BUILD_SECONDS", 1.0)
     job = plain("int waited;", "tiny/waits")
     with cache.lock(job.key):
         found: list[Any] = []
-        thread = threading.Thread(target=lambda: found.extend(run_jobs([job], False, seconds=1)))
+        thread = threading.Thread(target=lambda: found.extend(run_jobs([job], False)))
         thread.start()
         time.sleep(1.7)
         assert thread.is_alive() and not found

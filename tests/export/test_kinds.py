@@ -127,19 +127,6 @@ def test_a_stable_kernel_with_other_names_is_refused(tmp_path: Path) -> None:
     tiny.forget("tiny")
 
 
-def test_shapes_that_are_functions_are_refused(tmp_path: Path) -> None:
-    """A formula can be written into the fake kernels."""
-    shapes = {"x": "N", "y": lambda N: (2 * N,)}
-    registry.register(Op("doubled", "(Tensor x) -> Tensor y", lambda x: torch.cat([x, x]), shapes))
-    try:
-        with pytest.raises(
-            InputError, match=r"the shape of y is a function: write it as a formula, '\(L-k\)/stride\+1', or"
-        ):
-            li.export(Kernel("doubled/cpp", cpp=KINDS["kind_half"].kernel.cpp), tmp_path / "export", check=False)
-    finally:
-        tiny.forget("doubled")
-
-
 def test_a_snippet_leaves_with_what_draws_its_inputs(tmp_path: Path) -> None:
     """Of an example the export has expressions that draw the same numbers, and a reference that writes where the snippet does."""
     text = """

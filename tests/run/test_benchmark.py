@@ -340,7 +340,7 @@ def test_the_baseline_is_the_reference_unless_one_is_named(clock):
         ({"sizes": [(1, 2, 3)]}, r"want 2 non-negative integers \(B, F\)"),
         ({"sizes": [{"B": 1, "X": 2}]}, "names B, X, want B, F"),
         ({"sizes": (3, 17)}, "sizes is a list of sizes"),
-        ({"sizes": []}, "has no benchmark sizes"),
+        ({"sizes": []}, "sizes is empty"),
         ({"rounds": 0}, "at least one round"),
         ({"seconds": 0.0}, "a positive time"),
     ],

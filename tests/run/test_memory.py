@@ -284,7 +284,7 @@ def test_an_output_of_another_dtype_cannot_be_stacked():
         (["kept/python", "kept/python"], {}, "kept/python is given twice; each kernel is measured once"),
         (["kept/python", "lltm/python"], {}, "kernels of several ops cannot be compared: kept/python, lltm/python"),
         ("kept/python", {"sizes": [(1, 2)]}, r"size (1, 2) does not fit: want 1 non-negative integer (N)"),
-        ("kept/python", {"sizes": []}, "op 'kept' has no benchmark sizes"),
+        ("kept/python", {"sizes": []}, "op 'kept': sizes is empty"),
         ("kept/python", {"sizes": [{"M": 1}]}, "size {'M': 1} names M, want N"),
         ("kept/python", {"baseline": "kept/other"}, "baseline 'kept/other' is not among the kernels: kept/python"),
         ("kept/python", {"depth": 0}, "depth=0, want the number of layers: an integer of at least 1"),

@@ -180,10 +180,6 @@ def _of_layout(case: Case, seen: Evidence) -> str:
     return f"right for contiguous inputs, wrong when {who} {case.layout}: {advice}"
 
 
-def _laid(case: Case) -> str:
-    return ", ".join(f"{name} {layout}" for name, layout in case.laid)
-
-
 def _of_laid(case: Case, seen: Evidence) -> str:
     """Name the tensors without whose layout it is right: all others lie plainly by then."""
     advice = dict.fromkeys(_OF_LAYOUT[layout] for _, layout in case.laid)
@@ -233,7 +229,7 @@ DEVIATIONS = (
     ),
     VIEW,
     LAYOUT,
-    Deviation("laid", lambda case, op: _laid(case), _of_laid),
+    Deviation("laid", lambda case, op: ", ".join(f"{name} {layout}" for name, layout in case.laid), _of_laid),
     Deviation(
         "mode",
         lambda case, op: f"under torch.{case.mode}()",

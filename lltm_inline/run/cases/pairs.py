@@ -40,10 +40,7 @@ class _Way(NamedTuple):
 def pair_cases(op: Op, size: Size, view: tuple[int, ...] | None = None) -> list[Case]:
     """List the cases in which each two of these meet: layouts of inputs and of incoming gradients, values of one input, mode, dtype.
 
-    Args:
-        op: whose cases they are; they are the same ones each time.
-        size: of all of them.
-        view: shape of the tensors that may have any.
+    They are the same ones each time; `view` is the shape of the tensors that may have any.
     """
     inputs = [argument for argument in op.signature.inputs if argument.is_tensor]
     laid = [_Way(one.name, _layouts(op, one)) for one in inputs]
@@ -75,10 +72,7 @@ def _layouts(op: Op, argument: Argument) -> Sequence[str]:
 def _covering(levels: Sequence[int], op: str, secret: bytes) -> Sequence[tuple[int, ...]]:
     """List rows, a level for each way, until each two levels of any two ways have met: always the row that has most new pairs.
 
-    Args:
-        levels: of each way.
-        op: its name, from which they are drawn, with
-        secret: what stands in `SECRET`.
+    They are drawn from the name of the op, and from what stands in `SECRET`.
     """
     draw, found = generator(op, PAIRS), list[tuple[int, ...]]()
     left: dict[_Pair, None] = {

@@ -52,12 +52,12 @@ recorder, library, function, finder, box, stop = sys.argv[2:]
 libc, earlier = ctypes.CDLL(None), b"what was there before is taken down"
 if function.startswith("exits"):
     libc.__cxa_atexit(ctypes.cast(libc.puts, ctypes.c_void_p), ctypes.c_char_p(earlier), None)
-box = BlackBox.open(int(box))
+box = BlackBox(int(box))
 installed = Recorder(recorder, box)
 box.note("forward", "lltm/fused@2", "case", ("x (7,) float64",))
 loaded = ctypes.CDLL(library)
 if finder:
-    installed.set_finder(getattr(loaded, finder))
+    installed.set_finder(ctypes.cast(getattr(loaded, finder), ctypes.c_void_p).value)
 print("loaded", flush=True)
 flag = mmap.mmap(int(stop), 1)
 getattr(loaded, function)(ctypes.byref(ctypes.c_char.from_buffer(flag)))

@@ -18,7 +18,7 @@ from tests.run.worker.dying import PREAMBLE, ROOT
 _WRITER = (
     PREAMBLE
     + """
-box = BlackBox.open(int(sys.argv[2]))
+box = BlackBox(int(sys.argv[2]))
 box.note("0", "0", "0", ())
 print("ready", flush=True)
 for number in range(1, 10**9):
@@ -43,7 +43,7 @@ def _assert_whole(state: State) -> None:
 
 def test_what_is_noted_is_read() -> None:
     """A second mapping of the memory tells step, kernel, case, inputs, beats and since when."""
-    with BlackBox.create() as box, BlackBox.open(os.dup(box.fileno())) as other:
+    with BlackBox.create() as box, BlackBox(os.dup(box.fileno())) as other:
         assert other.read() == State() and other.evidence() is None
         before = time.monotonic()
         box.note("forward", "lltm/fused@2", "case 3", ("x (7,) float64", "w (0, 3) float32"))
@@ -61,7 +61,7 @@ def test_who_opens_it_later_goes_on_counting() -> None:
     """A worker that is forked later writes behind what stands there."""
     with BlackBox.create() as box:
         box.note("load")
-        with BlackBox.open(os.dup(box.fileno())) as other:
+        with BlackBox(os.dup(box.fileno())) as other:
             other.note("forward")
         assert (box.read().step, box.read().beats) == ("forward", 2)
 
