@@ -8,7 +8,6 @@ import os
 import re
 import runpy
 import shlex
-import shutil
 import subprocess
 import sys
 from functools import cache
@@ -17,11 +16,10 @@ from pathlib import Path
 import pytest
 from jinja2 import UndefinedError
 
-from lltm_inline.errors import CacheError
 from lltm_inline.export import render as rendering
 from lltm_inline.export.cpp import cpp_files
 from lltm_inline.export.plan import Extra, Part, Plan
-from lltm_inline.export.project import build_files, commands, flags_of, sources_of
+from lltm_inline.export.project import build_files, commands, sources_of
 from lltm_inline.export.render import as_tuple, broken, commented, rows
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.model.shapes import Shape
@@ -105,25 +103,6 @@ def test_fill() -> None:
     """A name without a value is an error, and no hole in a file."""
     with pytest.raises(UndefinedError, match="'formula' is undefined"):
         rendering.render("README.md", plan_of("lltm/fused", "load"))
-
-
-def test_without_a_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Templates are compiled also where there is no cache to keep that in, and where it goes away meanwhile."""
-    plan = plan_of("lltm/fused", "load")
-    want = cpp_files(plan)
-
-    def refuse() -> Path:
-        raise CacheError("no cache")
-
-    kept = tmp_path / "cache"
-    for cache_dir in (lambda: kept, refuse):
-        kept.mkdir(exist_ok=True)
-        monkeypatch.setattr(rendering, "cache_dir", cache_dir)
-        rendering._environment.cache_clear()
-        rendering.fill("compiler_flags.py", flags=flags_of(plan, want), error="", instead="")
-        shutil.rmtree(kept)
-        assert cpp_files(plan) == want
-    rendering._environment.cache_clear()
 
 
 def test_commented() -> None:
