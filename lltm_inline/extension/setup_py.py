@@ -95,7 +95,7 @@ class _Literals(ast.NodeTransformer):
         """Return the value of an expression.
 
         Raises:
-            ValueError: it is no literal.
+            ValueError, TypeError: it is no literal, or a dict of lists as keys.
         """
         return ast.literal_eval(self.visit(node))
 
@@ -128,7 +128,7 @@ class _Call:
         cxx += self._macros(given.pop("define_macros", None))
         for key, value in given.items():
             self.require(
-                key in _IGNORED or not value,
+                not value,
                 f"{key}={shown(value)} has no place in a kernel, which is built of its texts alone with torch's headers and "
                 f"libraries: take it out, {_FROM_FILES}",
             )
@@ -147,7 +147,7 @@ class _Call:
         text = ast.unparse(node)
         try:
             return self.literals.value(node)
-        except ValueError:
+        except (TypeError, ValueError):
             raise DefinitionError(
                 f"{shown(str(self.path))} line {node.lineno}: {key}={shown(text)} is no literal, and setup.py "
                 f"is read, not run. Write it out, {_FROM_FILES}"
