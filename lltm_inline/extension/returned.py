@@ -163,14 +163,12 @@ def _agreed(path: Path, params: Mapping[str, Mapping[str, int | float]]) -> dict
     Raises:
         DefinitionError: two files disagree.
     """
-    agreed: dict[str, int | float] = {}
-    origin: dict[str, str] = {}
+    agreed: dict[str, tuple[int | float, str]] = {}
     for file, numbers in params.items():
         for name, value in numbers.items():
-            if agreed.setdefault(name, value) != value:
+            first, where = agreed.setdefault(name, (value, file))
+            if first != value:
                 raise DefinitionError(
-                    f"{shown(str(path.parent))}: param {name} is {agreed[name]} in {origin[name]} and {value} in {file}: "
-                    "a kernel has one value"
+                    f"{shown(str(path.parent))}: param {name} is {first} in {where} and {value} in {file}: a kernel has one value"
                 )
-            origin.setdefault(name, file)
-    return agreed
+    return {name: value for name, (value, _) in agreed.items()}
