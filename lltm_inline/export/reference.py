@@ -22,6 +22,7 @@ from ..run.compare import dtype_name
 from .render import WIDTH, as_tuple, broken, fill, inner, rows
 from .source import (
     Import,
+    class_text,
     definition_text,
     free_names,
     import_lines,
@@ -45,8 +46,8 @@ _UNCLEAR = {"I: int", "O: int"}
 def reference_text(op: Op, constants: Sequence[str] = ()) -> str:
     """Write the imports and definitions that make `reference` and `make_inputs`, in this order.
 
-    Functions of the op's own modules and of a notebook are copied as they stand, with what they use; what was installed is
-    imported; constants are written as their values.
+    Functions and classes of the op's own modules and of a notebook are copied as they stand, with what they use; what was
+    installed is imported; constants are written as their values.
 
     Args:
         op: whose reference and inputs these are.
@@ -56,7 +57,7 @@ def reference_text(op: Op, constants: Sequence[str] = ()) -> str:
         Python text, less a docstring and `from __future__ import annotations`.
 
     Raises:
-        InputError: something that they use cannot be written down: an object, a class, a tensor, a function without a source.
+        InputError: something that they use cannot be written down: an object, a tensor, a function without a source.
 
     Example:
         >>> op = Op("twice", "(Tensor x) -> Tensor y", torch.neg, {"x": "N", "y": "N"})
@@ -186,7 +187,7 @@ class _Collector:
             self.reference = own
 
     def _own_name(self, value: Any, name: str) -> str:
-        """Return the name that a function has where it is defined; `name` is what it is called where it is used."""
+        """Return the name that a function or class has where it is defined; `name` is what it is called where it is used."""
         own: str = inspect.unwrap(value).__name__
         if own in _TAKEN and own != name:
             raise InputError(
@@ -244,20 +245,40 @@ class _Collector:
             if self._bind(name, value):
                 self.constants[name] = self._constant(name, value)
 
-    def _add_own(self, name: str, value: FunctionType | type, user: str) -> None:
-        """Copy a function of the op's own modules; a class is refused."""
+    def _add_own(self, name: str, value: Any, user: str) -> None:
+        """Copy a function or class of the op's own modules."""
         module = getattr(value, "__module__", None) or ""
         if module.partition(".")[0] == "lltm_inline" and not module.startswith("lltm_inline.ops."):
             raise InputError(
                 f"op {self.op.name!r}: its function {user!r} uses {name} of lltm_inline, and an export does without that: "
                 "write it in plain PyTorch"
             )
-        if isinstance(value, type):
-            raise self._refusal(f"its function {user!r} uses {name}, which", value)
         own = self._own_name(value, name)
-        self.add_function(value, name if own == "<lambda>" else own)
+        if isinstance(value, FunctionType):
+            self.add_function(value, name if own == "<lambda>" else own)
+        elif self._bind(own, value):
+            self._add_class(own, value, user)
         if own not in (name, "<lambda>") and self._bind(name, value):
             self.definitions[name] = f"{name} = {own}"
+
+    def _add_class(self, name: str, cls: type, user: str) -> None:
+        try:
+            text = class_text(cls)
+        except OSError:
+            raise self._refusal(f"its function {user!r} uses {name}, which", cls) from None
+        methods = [value for value in vars(cls).values() if isinstance(value, FunctionType)]
+        home = sys.modules.get(cls.__module__)
+        for free in free_names(text):
+            users = [method for method in methods if free in method.__globals__]
+            if users:
+                self._add_value(free, users[0].__globals__[free], users[0], text, name)
+            elif not hasattr(sys.modules["builtins"], free):
+                value = getattr(home, free, None)
+                found = import_of(free, value, {})
+                if found is None:
+                    raise self._refusal(f"its class {name!r} uses {free}, which", value)
+                self.imports.add(found)
+        self.definitions[name] = text
 
     def _add_module(self, name: str, module: ModuleType, text: str, user: str) -> None:
         if not is_outside(module.__name__):

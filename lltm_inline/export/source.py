@@ -1,9 +1,10 @@
-"""Reads Python functions back as text, and says which names the text takes from around it."""
+"""Reads Python functions and classes back as text, and says which names the text takes from around it."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import symtable
 import sys
 import textwrap
@@ -45,6 +46,25 @@ def definition_text(function: FunctionType, name: str) -> str:
     if not isinstance(definition, ast.FunctionDef) or definition.name != inspect.unwrap(function).__name__:
         raise OSError("the file has changed since it was imported")
     return text
+
+
+def class_text(cls: type) -> str:
+    """Return the source of a class, also of one from a notebook's cell.
+
+    Raises:
+        OSError: there is no source.
+    """
+    try:
+        return textwrap.dedent(inspect.getsource(cls)).rstrip("\n") + "\n"
+    except (OSError, TypeError):
+        # Python looks for a class in the file of its module, and __main__ of a notebook has none. Its methods know their cell.
+        for method in filter(inspect.isfunction, vars(cls).values()):
+            lines = linecache.getlines(method.__code__.co_filename)
+            for node in ast.walk(ast.parse("".join(lines))):
+                if isinstance(node, ast.ClassDef) and node.name == cls.__name__:
+                    first = min([node.lineno, *(mark.lineno for mark in node.decorator_list)])
+                    return textwrap.dedent("".join(lines[first - 1 : node.end_lineno])).rstrip("\n") + "\n"
+        raise OSError("no source") from None
 
 
 @lru_cache(maxsize=16)

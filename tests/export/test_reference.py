@@ -133,15 +133,15 @@ def test_lambda_over_lines() -> None:
     assert run(op)["reference"](torch.ones(1)).item() == 2.5
 
 
-def test_aliases() -> None:
-    """What is known under another name gets both."""
+def test_aliases_and_classes() -> None:
+    """What is known under another name gets both, and a class is copied with what its methods use."""
     plus = _add_factor
 
     def reference(x: Tensor) -> Tensor:
-        return plus(x)
+        return _Scale(2.0).apply(plus(x))
 
     names = run(op_of(reference))
-    assert names["reference"](torch.ones(1)).item() == 3.5
+    assert names["reference"](torch.ones(1)).item() == 14.0
     assert names["plus"] is names["_add_factor"]
 
 
@@ -152,7 +152,12 @@ def _add_factor(x: Tensor) -> Tensor:
 class _Scale:
     """A number to multiply by."""
 
-    by = 2.0
+    def __init__(self, by: float) -> None:
+        self.by = by
+
+    def apply(self, x: Tensor) -> Tensor:
+        """Multiply by twice the number."""
+        return _twice(x) * self.by
 
 
 def _twice(x: Tensor) -> Tensor:
@@ -186,14 +191,19 @@ def test_imports_keep_their_names(cell: Callable[[str], dict[str, Any]]) -> None
 
 
 def test_notebook_cells_are_read(cell: Callable[[str], dict[str, Any]]) -> None:
-    """Functions of a notebook's cells are copied, though no file has them."""
+    """Functions and classes of a notebook's cells are copied, though no file has them."""
     names = cell(
         """
-        def times(left, x):
-            return left * x
+        from typing import NamedTuple
+
+        class Pair(NamedTuple):
+            left: float
+
+            def both(self, x):
+                return self.left * x
 
         def reference(x):
-            return times(4.0, x)
+            return Pair(4.0).both(x)
         """
     )
     assert run(op_of(names["reference"]))["reference"](torch.ones(1)).item() == 4.0
@@ -245,7 +255,6 @@ def test_missing_generator_is_written() -> None:
             r"op 'made': its function 'reference' uses WEIGHTS, which is tensor\(\[1., 1., 1.\]\): that cannot be written into "
             r"a file, and an export does without the playground. Write it as a plain `def`, or make it inside",
         ),
-        (lambda x: _Scale.by * x, r"uses _Scale, which is <class '[\w.]+_Scale'>: that cannot be written into a file"),
         (
             lambda x: li.load("lltm/fused")(x),
             r"uses the module 'lltm_inline', which is not installed, so the export could",
