@@ -236,8 +236,10 @@ class _Adapter:
             return self.first(name)
         return f"std::move({name}_)" if self.own[name].endswith("&&") else f"{name}_"
 
-    def handed_back(self, given: str, type_: str) -> str:
-        """Write down an argument of `backward`: an incoming gradient, or what was saved."""
+    def handed_back(self, given: str | tuple[str, ...], type_: str) -> str:
+        """Write down an argument of `backward`: an incoming gradient, what was saved, or several of these."""
+        if isinstance(given, tuple):
+            return f"std::vector<at::Tensor>{{{', '.join(self.handed_back(one, _TENSOR) for one in given)}}}"
         # Incoming gradients may be expanded, those of sum() are.
         incoming = any(given == f"d_{output.name}" for output in self.op.signature.outputs)
         needed = incoming or (self.dense and self.types.get(given) == _TENSOR)

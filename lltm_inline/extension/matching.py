@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..base.arguments import plural
 from ..cpp.functions import Function, find_function, laid_open
-from ..cpp.masks import mask
+from ..cpp.lists import split
+from ..cpp.masks import closing, mask
 from ..errors import DefinitionError
 from ..model.op import LIST
 from ..model.registry import Argument, Op
 from ..model.shapes import solve
 from ..source.signature import aliases_in, meant_function
-from ..source.types import CPP_DTYPES, read_type
-from .reading import Result, Unclear, body_of, result_of
+from ..source.types import CPP_DTYPES, CppType, read_type
+from .reading import Result, Unclear, begun, body_of, result_of, whole_body
 
 #: How a gradient is named after what it is the gradient of. Of many words that begin as the short forms do it is none.
 _LONG = (r"(?:d|grad|gradient)_(\w+)", r"(\w+)_grad(?:ient)?")
@@ -24,6 +26,9 @@ _SHORT = (r"grad(\w+)", r"[dg](\w+)", r"(\w+)Grad")
 _NOTHING = re.compile(r"(?:static |inline )*(?:void|bool|int|long|int64_t)")
 #: What such a tensor is called, where neither the op nor the other arguments say it.
 FILLED = re.compile(r"_?(?:out\w*|\w+_out|dst\w*|dest|res\w*|ret\w*|[yzcCoO])_?")
+#: Calls that make a tensor of a shape, which they take first; and the gradient of a table, whose rows they take third.
+_MAKES = re.compile(r"(?:\w+\s*(?:::|\.)\s*)*(?:new_)?(?:zeros|empty|ones|full)\s*\(")
+_TABLE = re.compile(r"(?:\w+\s*::\s*)*embedding_(?:dense_)?backward\s*\(")
 _BY_HAND = "Or write 'forward' and 'backward' by hand, and take the file with li.Kernel.from_files"
 
 
@@ -163,8 +168,8 @@ class Match:
         outputs: where each output of the op stands in what `forward` returns.
         extras: by name, where each extra tensor stands that `backward` takes.
         saves: inputs and outputs of the op that `backward` takes.
-        handed: what `backward` takes, in order: gradients `d_NAME`, saved values and extra tensors by name, and extents of saved
-            tensors, `w.size(0)`.
+        handed: what `backward` takes, in order: gradients `d_NAME`, saved values and extra tensors by name, several of these for
+            a list, and extents of saved tensors, `w.size(0)`.
         known: what `backward` may ask for by name: extra tensors by their place.
         gradients: by tensor input of the op, where its gradient stands in what `backward` returns.
         rows: those inputs whose gradient is a matrix of one row, and should be that row.
@@ -186,7 +191,7 @@ class Match:
         self.names = dict(zip(self.forward.names, self.taken, strict=True))
         self.made = self.made_ahead()
         self.backward: Called | None = None
-        self.handed, self.saves, self.rows = tuple[str, ...](), tuple[str, ...](), tuple[str, ...]()
+        self.handed, self.saves, self.rows = tuple[str | tuple[str, ...], ...](), tuple[str, ...](), tuple[str, ...]()
         self.extras, self.gradients, self.made_behind = dict[str, int](), dict[str, int](), dict[str, str]()
         if back := bound.get("backward"):
             self._match_backward(self.called(back, len(op.gradients), self.filled_backward))
@@ -194,7 +199,7 @@ class Match:
     def _match_backward(self, backward: Called) -> None:
         self.backward, self.known, self.gradients = backward, self._known(), self._gradients(backward)
         self.handed = self._handed(backward)
-        used = re.findall(r"\w+", " ".join(self.handed))
+        used = re.findall(r"\w+", " ".join(" ".join((one,) if isinstance(one, str) else one) for one in self.handed))
         saves = [name for name in (*used, *self.gradients) if name in self.values and (name in used or backward.filled)]
         self.saves = tuple(dict.fromkeys(saves))
         extras = {self.spelled(name): index for name, index in self.known.items() if isinstance(index, int)}
@@ -310,14 +315,14 @@ class Match:
         known |= {name: index for index, name in enumerate(own) if name and index not in self.outputs}
         return known | {own[i]: output for i, output in zip(self.outputs, self.returned, strict=True) if own[i]}
 
-    def _handed(self, backward: Called) -> tuple[str, ...]:
+    def _handed(self, backward: Called) -> tuple[str | tuple[str, ...], ...]:
         """Match the arguments of backward: what forward took and returned by name, the gradients by position."""
-        known = self.known
+        known, made = self.known, self.gradients
         other = {own: taken for taken, own in backward.result.aliases.items()}
-        handed: list[str] = []
+        handed: list[Any] = []
         for position, name in enumerate(backward.names):
             named = next((one for one in (name, other.get(name, "")) if one in known), "")
-            handed.append(named or ("" if backward.takes_tensor(position) else self.extent(name)))
+            handed.append(named or self.derived(backward, position))
         left = [position for position, name in enumerate(handed) if not name]
         gradients = [p for p in left if of_gradient(backward.names[p], known)] or left[: len(self.returned)]
         # What forward returns without a name may be called anything here.
@@ -333,36 +338,63 @@ class Match:
                 "output, and all else under the names by which forward takes and returns it"
             )
         if unknown := [p for p in others if not handed[p]]:
-            name, kind = backward.names[unknown[0]], read_type(backward.types[unknown[0]]).kind
-            first, cure = next(iter(self.gradients), self.inputs[0]), "Give both the same name"
-            if kind == "int":
-                size = f"const int64_t {name} = {first}.size(0)"
-                cure = (
-                    f"If it is the size of a tensor, write there of which, such as {size}; else give both the same name"
-                )
-            elif kind == LIST:
-                cure = "Take each of its tensors as an argument of its own, under the name that it has there"
+            name, sized = backward.names[unknown[0]], next(iter(made), self.inputs[0])
+            is_whole = read_type(backward.types[unknown[0]]).kind == "int"
+            size = f"If it is the size of a tensor, write there of which, such as const int64_t {name} = {sized}.size(0); else give"
             raise self.error(
                 f"argument {name!r} of {backward.name!r} is none of what {self.forward.name!r} takes or returns: {', '.join(known)}. "
-                f"{cure}"
+                f"{size if is_whole else 'Give'} both the same name"
             )
         exact = {of_gradient(backward.names[position], known): position for position in gradients}
         in_order = [exact[name] for name in self.returned] if set(exact) == set(self.returned) else gradients
         for position, output in zip(in_order, self.returned, strict=True):
             handed[position] = f"d_{output}"
 
-        values = ((name, known.get(name, name)) for name in handed)
-        return tuple(value if isinstance(value, str) else self.spelled(name) for name, value in values)
+        def spelled(name: str) -> str:
+            value = known.get(name, name)
+            return value if isinstance(value, str) else self.spelled(name)
 
-    def extent(self, name: str) -> str:
-        """Say of which input a number is an extent, as forward says it: `const int64_t n = x.size(0)`; nothing if it does not."""
+        return tuple(spelled(one) if isinstance(one, str) else tuple(map(spelled, one)) for one in handed)
+
+    def derived(self, backward: Called, position: int) -> str | tuple[str, ...]:
+        """Say what an argument of backward is that forward neither takes nor returns: a list of such, or extents of an input."""
+        name, type_ = backward.names[position], backward.types[position]
+        if read_type(type_).kind == LIST:
+            return self.listed(backward, name)
+        return "" if backward.takes_tensor(position) else self.extent(backward, name, type_)
+
+    def listed(self, backward: Called, name: str) -> tuple[str, ...]:
+        """Say what a list holds: what backward calls its elements, or all that forward returns beyond the op's outputs."""
+        known, body = self.known, body_of(self.code, backward.function)
+        element = rf"\b{name}\s*(?:\[|\.\s*at\s*\()\s*(\d+)"
+        count = 1 + max(map(int, re.findall(element, body)), default=-1)
+        called = {int(index): own for own, index in re.findall(rf"\b(\w+)\s*=\s*{element}", body)}
+        names = tuple(called.get(index, "") for index in range(count))
+        if count and all(one in known for one in names):
+            return names
+        kept = tuple(own for own, value in known.items() if isinstance(value, int))
+        if count and count == len(kept) and not any(one in known for one in names):
+            return kept
+        raise self.error(
+            f"{backward.name!r} takes the list {name!r}, and its text does not say what of that is which: call each element as the "
+            f"forward does, auto {next(iter(known))} = {name}[0]. Forward takes and returns {', '.join(known)}"
+        )
+
+    def extent(self, backward: Called, name: str, type_: str) -> str:
+        """Say of which input a number is an extent, or a list the extents: that whose gradient is made with it, or as forward says."""
+        body = whole_body(self.code, backward.function)
+        is_list = read_type(type_) == CppType("int[]", "int64_t")
+        for taken, index in self.gradients.items():
+            words = _sizes(body, next(iter(backward.result.begun[index : index + 1]), backward.result.names[index]))
+            if name in words:
+                return f"{taken}.sizes().vec()" if is_list else f"{taken}.size({words.index(name)})"
         text, tensors = body_of(self.code, self.forward.function), dict(self.names)
         for copy, own in re.findall(r"\b(\w+)\s*=\s*(\w+)\s*\.\s*contiguous\s*\(\s*\)\s*[;,]", text):
             tensors.setdefault(copy, tensors.get(own, ""))
         size = r"\s*\.\s*size\s*\(\s*(-?\d+)\s*\)"
         found = re.findall(rf"\b{name}\s*=\s*(\w+){size}\s*[;,]", text)
         told = {f"{tensors[own]}.size({axis})" for own, axis in found if tensors.get(own)}
-        return told.pop() if len(told) == 1 else ""
+        return told.pop() if len(told) == 1 and not is_list else ""
 
     def spelled(self, name: str) -> str:
         """Name an extra tensor in the playground's backward, where some names have another meaning."""
@@ -454,6 +486,18 @@ def of_gradient(gradient: str, known: Collection[str] = ()) -> str:
 def _stems(gradient: str, forms: Sequence[str] = _LONG + _SHORT) -> Iterator[str]:
     """List what a name may be the gradient of."""
     return (found[1] for form in forms if (found := re.fullmatch(form, gradient)))
+
+
+def _sizes(body: str, gradient: str) -> list[str]:
+    """List what stands for the extents of a gradient in the text that makes it, as far as that is read: the first of a table."""
+    if re.fullmatch(r"\w+", gradient):
+        found = {begun(body[one.end() :]) for one in re.finditer(rf"\b{gradient}\s*=(?!=)\s*", body)} - {gradient}
+        gradient = found.pop() if len(found) == 1 else ""
+    for pattern, place in ((_MAKES, 0), (_TABLE, 2)):
+        if call := pattern.match(gradient):
+            given = split(gradient[call.end() : closing(gradient, call.end() - 1)])[place : place + 1]
+            return [word.strip() for one in given for word in split(one.strip().strip("{}"))]
+    return []
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -20,6 +20,10 @@ _MACRO = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 _DEEPEST = 3
 #: An argument that is handed on as it is.
 _HANDED = re.compile(r"\s*(\w+)(?:\.contiguous\(\s*\))?\s*")
+#: Ways to go on from a tensor that leave its shape as it is: what works in place, but for those that are there to change the shape.
+_KEEPS = re.compile(
+    r"(?!resize|set_|t_|transpose|swap|(?:un)?squeeze)\w+_|index_add|index_put|index_copy|scatter_add|contiguous|clone"
+)
 _NAME = re.compile(r"(?:std::move\s*\(\s*)?([A-Za-z_]\w*)\s*\)?\Z")
 
 
@@ -84,10 +88,12 @@ class Result:
     Attributes:
         names: of each value, in order; nothing where it is no plain name.
         aliases: names under which a function that is called for the result takes this one's parameters.
+        begun: of each value the variable or call whose shape it has, as far as the text tells: `w` of `w.index_add_(0, i, g)`.
     """
 
     names: tuple[str, ...]
     aliases: dict[str, str] = field(default_factory=dict)
+    begun: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
 
 class Unclear(Exception):
@@ -121,9 +127,9 @@ def result_of(code: str, function: Function, name: str, seen: tuple[str, ...] = 
 
 def _result(code: str, function: Function, name: str, one: Returned, seen: tuple[str, ...]) -> Result:
     if one.parts is not None:
-        return Result(tuple(map(_name, one.parts)))
+        return Result(tuple(map(_name, one.parts)), begun=tuple(map(begun, one.parts)))
     if re.search(r"\bTensor\Z", function.returns):
-        return Result((_name(one.text),))
+        return Result((_name(one.text),), begun=(begun(one.text),))
     call = one.call
     called = find_function(code, call.name) if call and call.name not in (*seen, name) else None
     if call is None or called is None:
@@ -132,12 +138,32 @@ def _result(code: str, function: Function, name: str, one: Returned, seen: tuple
     # What is handed on as `x.contiguous()` is x still.
     given = [match[0] if (match := re.match(r"[A-Za-z_]\w*", part)) else "" for part in call.arguments]
     aliases = {taken: one for taken, one in zip(called.names, given, strict=False) if taken != one}
-    return Result(inner.names, {taken: aliases.get(one, one) for taken, one in inner.aliases.items()} | aliases)
+    own = {taken: one or taken for taken, one in aliases.items()}
+    whole = {taken: aliases.get(one, one) for taken, one in inner.aliases.items()} | aliases
+    return Result(inner.names, whole, tuple(_renamed(one, own) for one in inner.begun))
 
 
 def _name(text: str) -> str:
     match = _NAME.match(text.strip())
     return match[1] if match else ""
+
+
+def begun(text: str) -> str:
+    """Return the variable or call that an expression begins with, where the rest of it leaves the shape as it is.
+
+    Example:
+        >>> begun("gw.index_add_(0, i, g)"), begun("at::zeros({n, 3}, o).div_(2);"), begun("gw.sum(0)")
+        ('gw', 'at::zeros({n, 3}, o)', '')
+    """
+    text = text.strip()
+    chain = [call for call in find_calls(text) if call.start == 0]
+    end = chain[-1].end if chain else len((re.match(r"[\w:]*", text) or [""])[0])
+    begins = bool(chain) and (not chain[0].is_member or chain[0].name.startswith("new_"))
+    if not re.match(r"\s*(?:[;,)]|\Z)", text[end:]) or not all(_KEEPS.fullmatch(call.name) for call in chain[begins:]):
+        return ""
+    if begins and chain[0].name == "move":
+        return chain[0].arguments[0]
+    return text[: chain[0].end if begins else chain[0].dot if chain else end].strip()
 
 
 def body_of(code: str, function: Function) -> str:

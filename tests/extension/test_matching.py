@@ -176,22 +176,73 @@ def test_adapters_of_one_tensor() -> None:
     )
 
 
+LISTED = (
+    "Tensors gate_backward(Tensor grad_y, Tensor grad_n, std::vector<Tensor> saved, double c) {\n"
+    "  auto w = saved[0]; auto z = saved[1];\n  return {d_x, d_w};\n}\n"
+)
+
+
 @pytest.mark.parametrize(
-    ("ahead", "handed"),
+    ("forward", "backward", "handed", "extras"),
     [
-        ("auto rows = x.size(0);", "x.size(0)"),
-        ("auto k = w.contiguous(); const int64_t n = x.size(1), rows = k.size(0);", "w.size(0)"),
-        ("", ""),
-        ("if (c) rows = x.size(0); else rows = w.size(0);", ""),
+        (FORWARD, LISTED, ("w", "z"), {"z": 2}),
+        (FORWARD, LISTED.replace("auto w = saved[0]; auto z = saved[1]", "use(saved.at(0))"), ("z",), {"z": 2}),
+        (
+            FORWARD.replace("z}", "z, u}"),
+            LISTED.replace("auto w = saved[0]; auto z = saved[1]", "use(saved[0], saved[1])"),
+            ("z", "u"),
+            {"z": 2, "u": 3},
+        ),
+    ],
+    ids=["named there", "all that is left", "in order"],
+)
+def test_a_list_of_what_was_saved(forward: str, backward: str, handed: tuple[str, ...], extras: dict[str, int]) -> None:
+    """What a backward takes as one list is put together: by the names that it gives the elements, or what forward returns beyond."""
+    match = matched(forward + backward + MODULE)
+    assert match.handed == ("d_y", "d_n", handed, "c") and match.extras == extras
+    assert f"std::vector<at::Tensor>{{{', '.join(handed)}}}" in adapter_text(OP, match, dense=False)
+    assert ("std::vector<at::Tensor>{w.contiguous(), z}" in adapter_text(OP, match, dense=True)) == ("w" in handed)
+
+
+@pytest.mark.parametrize(
+    ("taken", "body", "handed"),
+    [
+        ("int64_t vocab", "auto d_w = torch::zeros({vocab, n}, x.options());", "w.size(0)"),
+        ("int vocab", "auto d_w = grad_y.new_empty({ n, vocab });", "w.size(1)"),
+        ("int64_t many", "", "x.size(0)"),
+        ("std::vector<int64_t> sizes", "Tensor d_x = at::zeros(sizes, w.options());", "x.sizes().vec()"),
+        ("at::IntArrayRef sizes", "d_w = torch::full(sizes, 0.0);", "w.sizes().vec()"),
     ],
 )
-def test_sizes_that_backward_is_told(ahead: str, handed: str) -> None:
-    """A number that is an extent of an input is what forward calls so; what may be one size or another is refused, with the cure first."""
-    backward = BACKWARD.replace("Tensor w, double c", "int64_t rows")
-    text = FORWARD.replace("{ return", f"{{ {ahead} return") + backward + MODULE
+def test_sizes_that_backward_is_told(taken: str, body: str, handed: str) -> None:
+    """A number that is an extent of an input is taken from it: of that whose gradient is made with it, or as forward calls it."""
+    forward = FORWARD.replace("{ return", "{ auto many = x.size(0); return")
+    backward = BACKWARD.replace("Tensor w, double c", taken).replace("{ return", f"{{ {body} return")
+    match = matched(forward + backward + MODULE)
+    assert match.handed == ("d_y", "d_n", "z", handed) and match.saves == (handed[0],)
+
+
+@pytest.mark.parametrize(
+    ("body", "returned", "ahead", "handed"),
+    [
+        ("auto g = torch::zeros({rows, 3}, x.options());", "g.index_add_(0, i, z).div_(n)", "", "w.size(0)"),
+        ("", "at::zeros({3, rows}, o).scatter_add_(0, i, z)", "", "w.size(1)"),
+        ("", "at::embedding_dense_backward(grad_y, i, rows, -1, false)", "", "w.size(0)"),
+        ("", "f(z)", "auto k = w.contiguous(); const int64_t n = x.size(1), rows = k.size(0);", "w.size(0)"),
+        ("auto g = torch::zeros({rows, 3}, x.options());", "g.sum(0)", "", ""),
+        ("auto d_w = torch::zeros({rows, 3}, x.options()); d_w = at::sum(d_w, 0);", "d_w", "", ""),
+        ("auto d_w = torch::zeros({3}); for (;;) d_w = torch::zeros({rows, 3});", "d_w", "", ""),
+        ("", "f(z)", "if (c) rows = x.size(0); else rows = w.size(0);", ""),
+    ],
+)
+def test_sizes_of_what_backward_goes_on_with(body: str, returned: str, ahead: str, handed: str) -> None:
+    """Methods that work in place leave the shape of a gradient; what may be one size or another is refused, with the cure first."""
+    backward = BACKWARD.replace("Tensor w, double c", "int64_t rows").replace("d_x, d_w", f"d_x, {returned}")
+    text = (
+        FORWARD.replace("{ return", f"{{ {ahead} return") + backward.replace("{ return", f"{{ {body} return") + MODULE
+    )
     if handed:
-        match = matched(text)
-        assert match.handed == ("d_y", "d_n", "z", handed) and match.saves == (handed[0],)
+        assert matched(text).handed[-1] == handed
         return
     cure = r"write there of which, such as const int64_t rows = x.size\(0\); else give both the same name"
     with pytest.raises(
@@ -330,9 +381,9 @@ def test_what_nobody_can_make() -> None:
             "it is returned, or make an op without that gradient: Op(..., differentiable=('x',)).",
         ),
         (
-            FORWARD + BACKWARD.replace("Tensor z, Tensor w", "std::vector<Tensor> saved") + MODULE,
-            "argument 'saved' of 'gate_backward' is none of what 'gate_forward' takes or returns: x, w, c, y, n, z. Take each of "
-            "its tensors as an argument of its own, under the name that it has there.",
+            FORWARD + LISTED.replace("saved[1]", "saved[2]") + MODULE,
+            "'gate_backward' takes the list 'saved', and its text does not say what of that is which: call each element as the "
+            "forward does, auto x = saved[0]. Forward takes and returns x, w, c, y, n, z.",
         ),
         (
             FORWARD.replace("{y, n, z}", "{2 * x, n, z}") + BACKWARD.replace("Tensor z, Tensor w", "int64_t count") + MODULE,
