@@ -34,6 +34,15 @@ def test_it_is_not_run(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["setup.py"]
 
 
+def test_no_file_is_renamed_by_what_is_worked_out(tmp_path: Path) -> None:
+    """`replace` is a method of texts, and of a path it would be done to the file."""
+    (tmp_path / "a.cpp").touch()
+    renaming = f"CppExtension('a', [str(Path({str(tmp_path / 'a.cpp')!r}).replace({str(tmp_path / 'b.cpp')!r}))])"
+    with pytest.raises(DefinitionError, match="is no literal"):
+        read(tmp_path, f"from pathlib import Path\n{renaming}")
+    assert (tmp_path / "a.cpp").exists()
+
+
 def test_other_spellings(tmp_path: Path) -> None:
     """Through a module, as a tuple, several in one file in their order, with macros, with Windows line ends and a BOM."""
     text = (
@@ -49,27 +58,43 @@ def test_other_spellings(tmp_path: Path) -> None:
     )
 
 
-NAMED = """
-name = "fast_ops"
+FOLDED = """
+import glob, os
+from pathlib import Path
+here = os.path.dirname(os.path.abspath(__file__))
+name = "fast_" + "ops"
 def get_extensions():
+    root = Path(__file__).parent / "csrc"
     flags = ["-ffast-math"]
-    sources = ["csrc/a.cpp", "csrc/b.cu"]
-    return [CUDAExtension(name, sources, extra_compile_args={"cxx": flags, "nvcc": ["-O2"]})]
+    flags.append("-DN=" + str(3))
+    sources = glob.glob(os.path.join(here, "csrc", "*.cpp"))
+    sources += [os.path.join("csrc", f"{one}.cu") for one in ("b", "c")]
+    return [
+        CUDAExtension(f"{name}", sources, extra_compile_args={"cxx": flags, "nvcc": ["-O2"] + flags}),
+        CppExtension("other", [str(root / "a.cpp")]),
+        CppExtension("third", sorted(root.glob("*.cpp"))),
+    ]
 """
 
 
-def test_names_that_are_set_once(tmp_path: Path) -> None:
-    """What a name stands for is known where it is set to a literal, and never changed."""
-    sources = ("csrc/a.cpp", "csrc/b.cu")
-    assert read(tmp_path, NAMED) == (Extension("fast_ops", sources, ("-ffast-math",), ("-O2",)),)
+def test_what_follows_from_the_text_is_worked_out(tmp_path: Path) -> None:
+    """Variables, sums, f-strings, comprehensions, `glob`, `os.path`, `pathlib` and `__file__` need no run."""
+    (tmp_path / "csrc").mkdir()
+    for file in ("a.cpp", "a2.cpp", "b.cu"):
+        (tmp_path / "csrc" / file).touch()
+    flags = ("-ffast-math", "-DN=3")
+    assert [(one.name, one.sources, one.cxx_flags, one.nvcc_flags) for one in read(tmp_path, FOLDED)] == [
+        ("fast_ops", ("csrc/a.cpp", "csrc/a2.cpp", "csrc/b.cu", "csrc/c.cu"), flags, ("-O2", *flags)),
+        ("other", ("csrc/a.cpp",), (), ()),
+        ("third", ("csrc/a.cpp", "csrc/a2.cpp"), (), ()),
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("CppExtension('a', glob('*.cpp'))", "line 1: sources=\"glob('*.cpp')\" is no literal, and setup.py is read, not run."),
-        ("if cuda:\n  s = ['a.cu']\nCppExtension('a', s)", "line 3: sources='s' is no literal"),
-        ("s = ['a.cpp']\ns.append(x)\nCppExtension('a', s)", "line 3: sources='s' is no literal"),
+        ("CppExtension('a', glob('*.cpp'))", "line 1: CppExtension: sources are [], want a list of file names"),
+        ("CppExtension('a', find('*.cpp'))", "line 1: sources=\"find('*.cpp')\" is no literal, and setup.py is read, not run."),
         ("s = ['a.cpp']\nif cuda:\n  s += ['a.cu']\nCppExtension('a', s)", "line 4: sources='s' is no literal"),
         ("s = ['a.cpp']\ns = ['b.cpp']\nCppExtension('a', s)", "line 3: sources='s' is no literal"),
         ("s = s + ['a.cpp']\nCppExtension('a', s)", "line 2: sources='s' is no literal"),
