@@ -148,11 +148,7 @@ class _Fold:
         """Work out one expression.
 
         Raises:
-<<<<<<< HEAD
-            ValueError, TypeError: it is no literal, or a dict of lists as keys.
-=======
             Exception: only running the file would tell.
->>>>>>> parent of ec19d0a (setup.py: literals and names that are set once; nothing else is worked out of a program that is not run)
         """
         return eval(ast.unparse(node), self._names_in(node))
 
@@ -227,7 +223,7 @@ class _Call:
         cxx += self._macros(given.pop("define_macros", None))
         for key, value in given.items():
             self.require(
-                not value,
+                key in _IGNORED or not value,
                 f"{key}={shown(value)} has no place in a kernel, which is built of its texts alone with torch's headers and "
                 f"libraries: take it out, {_FROM_FILES}",
             )
@@ -248,13 +244,8 @@ class _Call:
 
     def _literal(self, key: str, node: ast.expr) -> Any:
         try:
-<<<<<<< HEAD
-            return self.literals.value(node)
-        except (TypeError, ValueError):
-=======
             return self.fold.value(node)
         except Exception:  # whatever an expression raises that needs more than its text
->>>>>>> parent of ec19d0a (setup.py: literals and names that are set once; nothing else is worked out of a program that is not run)
             raise DefinitionError(
                 f"{shown(str(self.path))} line {node.lineno}: {key}={shown(ast.unparse(node))} is no literal, and setup.py "
                 f"is read, not run. Write it out, {_FROM_FILES}"
