@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -220,20 +221,19 @@ def _has_reference(op: Op, size: Mapping[str, int]) -> bool:
     return True
 
 
-def commands(
-    plan: Plan, to: Path, csrc: Mapping[str, str], python: str = shlex.quote(sys.executable)
-) -> Iterator[tuple[str, str]]:
+def commands(plan: Plan, to: Path, csrc: Mapping[str, str], python: str = "") -> Iterator[tuple[str, str]]:
     """List what to type, in order.
 
     Args:
         plan: of the export.
         to: its directory; `Path(".")` for commands to type there.
         csrc: the C++ files of the export.
-        python: the interpreter, as a shell reads it.
+        python: the interpreter, as a shell reads it; this one unless given.
 
     Yields:
         For each command what it does, and the line itself.
     """
+    python = python or _this_python()
 
     def place(path: str = "") -> str:
         return shlex.quote(str(to / path))
@@ -267,3 +267,11 @@ def commands(
         else:
             line = _HOST.format(headers=of_torch + _CUDA * bool(_OF_CUDA.search(csrc[source])), source=place(source))
         yield f"compile only, for a machine without a GPU: {source}", line
+
+
+def _this_python() -> str:
+    """Name this interpreter as short as its user can."""
+    found = shutil.which("python")
+    return (
+        "python" if found and Path(found).absolute() == Path(sys.executable).absolute() else shlex.quote(sys.executable)
+    )

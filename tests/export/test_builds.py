@@ -8,6 +8,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -161,6 +162,13 @@ def test_header() -> None:
     for path, text in found.items():
         start = "<!--\nCopyright (c)" if path == "README.md" else "# Copyright (c) 2026 Somebody\n# MIT\n\n"
         assert text.startswith(start), path
+
+
+def test_this_python() -> None:
+    """Commands name this interpreter, by its short name only where a shell finds it under that."""
+    plan = plan_of("lltm/fused", "load")
+    first = next(commands(plan, Path("x"), cpp_files(plan)))[1].partition(" -m ")[0]
+    assert first == shlex.quote(sys.executable) or shutil.which(first) == sys.executable
 
 
 def test_commands() -> None:
