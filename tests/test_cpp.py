@@ -17,11 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from lltm_inline.cpp.bodies import all_calls, find_calls, find_launches, find_loops, find_returns
-from lltm_inline.cpp.functions import Function, all_functions, at_file_scope, find_functions
-from lltm_inline.cpp.lists import split
+from lltm_inline.cpp.bodies import all_calls, find_calls, find_launches, find_loops, find_returns, split
+from lltm_inline.cpp.functions import Function, all_functions, at_file_scope, find_declarations, find_functions
 from lltm_inline.cpp.tree import tree
-from lltm_inline.cpp.variables import find_declarations
 from tests.texts import texts_in
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -409,7 +409,6 @@ def clear() -> list[Entry]:
     removed = prune(max_age_s=-1.0)
     for mark in cache_dir().glob("toolchains/*.mark"):  # what it says may be of an entry
         mark.unlink(missing_ok=True)
-    shutil.rmtree(cache_dir() / "templates", ignore_errors=True)
     return removed
 
 

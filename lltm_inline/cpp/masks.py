@@ -71,6 +71,23 @@ def headers(text: str) -> set[str]:
     return {one.header for one in directives(text) if one.header}
 
 
+def behind_headers(text: str, until: int) -> int:
+    """Return the line behind the headers that a text includes before a place, and behind the conditions that these stand in.
+
+    >>> behind_headers("#include <a>\\n#if A\\n#include <b>\\n#endif\\nint x;", 40)
+    4
+    """
+    line, depth, has_header = 0, 0, False
+    for one in directives(text):
+        if until < one.end:
+            break
+        depth += one.name.startswith("if") - (one.name == "endif")
+        has_header |= one.name == "include"
+        if depth == 0 and has_header:
+            line, has_header = text.count("\n", 0, one.end) + 1, False
+    return line
+
+
 def placed(text: str, offset: int) -> tuple[str, int, int]:
     """Return file, line and column of a place in a text, as the directives `#line` before it have it.
 

@@ -15,9 +15,8 @@ from functools import cache
 
 from ..base.arguments import did_you_mean
 from ..cpp.bodies import Subscript, all_calls, find_launches, find_subscripts
-from ..cpp.functions import Function, all_functions
+from ..cpp.functions import Function, all_functions, find_declarations
 from ..cpp.masks import closing, directives, heads, mask, placed, unquoted
-from ..cpp.variables import find_declarations
 from ..diagnosis.source_text import definition
 from ..errors import TemplateError
 from .header import header

@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..cpp.lists import split
+from ..cpp.bodies import split
 from .source_text import words
 
 

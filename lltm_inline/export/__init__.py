@@ -91,5 +91,5 @@ def export(
     plan = make_plan(kernel_or_op, how, name, header, extras, device, check, progress)
     files = files_of(plan)
     backup = write_tree(directory, files, force=force)
-    typed = tuple(commands(plan, directory, csrc=files))
+    typed = tuple(commands(plan, directory, files))
     return Exported(directory, plan.labels, how, plan.name, tuple(files), typed, plan.notes, backup)

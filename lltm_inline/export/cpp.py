@@ -9,8 +9,8 @@ from typing import Any
 
 from .. import ops
 from ..base.device import DEVICES
+from ..cpp.bodies import split
 from ..cpp.functions import Function, find_function
-from ..cpp.lists import split
 from ..cpp.masks import directives, headers, mask
 from ..errors import DefinitionError
 from ..model.kernel import Kernel

@@ -19,7 +19,7 @@ ORIGIN = "kernel.json"
 #: What of an op is in `reference.py`; what a call costs goes nowhere.
 _IN_REFERENCE = ("reference", "inputs", "cost")
 #: What of a kernel is in none of its files.
-_OF_KERNEL = ("binding", "saves", "double_backward", "api", "flags", "doc")
+OF_KERNEL = ("binding", "saves", "double_backward", "api", "flags", "doc")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def origin_file(plan: Plan) -> dict[str, str]:
 def _entry(part: Part) -> dict[str, Any]:
     kernel = part.kernel
     entry = {"name": kernel.name, "label": kernel.label, "device": part.device, "files": part.files}
-    entry |= {name: getattr(kernel, name) for name in _OF_KERNEL}
+    entry |= {name: getattr(kernel, name) for name in OF_KERNEL}
     if kernel.functions != ("forward", "backward"):
         entry["functions"] = kernel.functions
     if kernel.slots:  # the files have them filled in

@@ -25,7 +25,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..cpp.masks import directives, mask
+from ..cpp.masks import behind_headers, directives, mask
 from ..errors import DefinitionError
 from ..source.template import number, place_of_params
 
@@ -171,7 +171,8 @@ def _insertions(file: KernelFile, text: str, lines: list[str]) -> tuple[dict[int
     headers = {text.count("\n", 0, one.start) for one in directives(text) if one.name == "include"}
     depths = _depths(text)
     ahead: dict[int, str] = {}
-    start = _end_of_headers(text)
+    code = mask(text)
+    start = behind_headers(text, len(code) - len(code.lstrip()))
     place = min(place_of_params(file.params, text), len(lines) - 1) if file.params else -1
     while 0 <= place < len(lines) - 1 and not lines[place].strip():
         place += 1
@@ -203,19 +204,6 @@ def _depths(text: str) -> list[int]:
         depths.append(depth)
         depth += line.count("{") - line.count("}")
     return depths
-
-
-def _end_of_headers(text: str) -> int:
-    """Return the line behind the headers that a text begins with, and behind the conditions that these stand in."""
-    place, depth, has_header, code = 0, 0, False, mask(text)
-    for one in directives(text):
-        if code[: one.start].strip():
-            break
-        depth += one.name.startswith("if") - (one.name == "endif")
-        has_header |= one.name == "include"
-        if depth == 0 and has_header:
-            place, has_header = text.count("\n", 0, one.end) + 1, False
-    return place
 
 
 def _read_params(block: str, line: int, what: str) -> dict[str, int | float]:

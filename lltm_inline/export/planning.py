@@ -271,15 +271,7 @@ def _parts(kernel: Kernel, device: str | None) -> tuple[Part, ...]:
 
 
 def _require_right(part: Part, check: bool | Report, progress: Progress | bool | None) -> str:
-    """Refuse a kernel that is wrong.
-
-    Args:
-        part: the kernel and its device.
-        check: True checks it now; a Report of it saves that; False takes it as it is.
-        progress: as for `check`.
-
-    Returns:
-        What there is to say of a kernel that could not be checked on its device here; nothing of one that is right.
+    """Refuse a kernel that is wrong, and return what there is to say of one that could not be checked on its device here.
 
     Raises:
         CheckError: it is wrong.
@@ -327,13 +319,7 @@ def _compiled(part: Part, progress: Progress | bool | None) -> str:
 def _extras_of(parts: Sequence[Part], op: Op, given: Sequence[str] | None) -> tuple[tuple[Extra, ...], tuple[str, ...]]:
     """Find out what the extra tensors between forward and backward look like, by running the kernel at a few small sizes.
 
-    Args:
-        parts: the kernel on its devices.
-        op: what it computes.
-        given: their shapes, for a kernel that cannot be run here.
-
-    Returns:
-        The extra tensors, and what there is to say where they could not be found out.
+    Their shapes may be `given`. Returned, too, is what there is to say where they could not be found out.
 
     Raises:
         InputError: another number of shapes than there are extra tensors, or a letter that the op has not.

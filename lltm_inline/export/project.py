@@ -7,7 +7,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,30 +46,6 @@ _OF_TORCH = re.compile(r"#\s*include\s*<(?:ATen|c10|torch)/")
 _OF_CUDA = re.compile(r"#\s*include\s*<(?:(?:ATen|c10)/cuda/|cuda)")
 
 
-@dataclass(frozen=True)
-class Flags:
-    """What is particular about the flags of one export.
-
-    The others are those of the playground (`compiling.toolchain.default_cflags`), except that the processor can be chosen when one
-    builds, and the compiler is asked what that processor has: the library may be meant for another machine than this one.
-
-    Attributes:
-        variable: the environment variable, or option of CMake, that names the processor.
-        level: how much the C++ compiler optimises.
-        standard: of C++, as torch's own build has asked for an older one before 2.13.
-        own: the kernel's own flags, and definitions.
-        vectors: the sources use ATen's vectors.
-        nvcc: all flags of nvcc, the kernel's own last.
-    """
-
-    variable: str
-    level: str
-    standard: str
-    own: tuple[str, ...]
-    vectors: bool
-    nvcc: tuple[str, ...]
-
-
 def sources_of(plan: Plan) -> dict[str, tuple[str, ...]]:
     """List the files that are compiled, as paths below the export's directory.
 
@@ -81,14 +56,24 @@ def sources_of(plan: Plan) -> dict[str, tuple[str, ...]]:
     return {"cpu": cpu, "cuda": tuple(path for path in cuda if path not in cpu)}
 
 
-def flags_of(plan: Plan, csrc: Mapping[str, str]) -> Flags:
-    """Find out which flags an export needs, of which `csrc` is the C++."""
+def flags_of(plan: Plan, csrc: Mapping[str, str]) -> dict[str, Any]:
+    """Find out what is particular about the flags of an export, of which `csrc` is the C++.
+
+    The others are those of the playground (`compiling.toolchain.default_cflags`), except that the processor can be chosen when one
+    builds, and the compiler is asked what that processor has: the library may be meant for another machine than this one.
+    """
     own = {part.device: part.kernel.flags for part in plan.parts}
     defines = (f"-D{TARGET_VERSION}",) if plan.style == "stable" else ()
-    vectors = any(_VECTORS.search(text) for path, text in csrc.items() if path.startswith("csrc/"))
-    nvcc = once((DEVICES["cuda"].level, STANDARD, "-Xcompiler=-fvisibility=hidden"), own.get("cuda", ()))
-    variable, level = f"{plan.name.upper()}_MARCH", DEVICES["cpu"].level
-    return Flags(variable, level, STANDARD, (*defines, *own.get("cpu", ())), vectors, nvcc)
+    return {
+        # The environment variable, or option of CMake, that names the processor.
+        "variable": f"{plan.name.upper()}_MARCH",
+        "level": DEVICES["cpu"].level,
+        # Torch's own build has asked for an older one before 2.13.
+        "standard": STANDARD,
+        "own": (*defines, *own.get("cpu", ())),
+        "vectors": any(_VECTORS.search(text) for path, text in csrc.items() if path.startswith("csrc/")),
+        "nvcc": once((DEVICES["cuda"].level, STANDARD, "-Xcompiler=-fvisibility=hidden"), own.get("cuda", ())),
+    }
 
 
 def files_of(plan: Plan) -> dict[str, str]:
@@ -99,17 +84,8 @@ def files_of(plan: Plan) -> dict[str, str]:
 
 
 def build_files(plan: Plan, csrc: Mapping[str, str]) -> dict[str, str]:
-    """Write the files that build an export, its README, its tests, its benchmark, and what loads the library.
-
-    Args:
-        plan: of the export.
-        csrc: its C++ files, text by path.
-
-    Returns:
-        Texts by path below the export's directory.
-    """
-    flags = flags_of(plan, csrc)
-    build = {"sources": sources_of(plan), "flags": flags, "oldest": OLDEST_TORCH}
+    """Write what builds an export with this C++, its README, its tests, its benchmark, and what loads the library."""
+    build = {"sources": sources_of(plan), "flags": flags_of(plan, csrc), "oldest": OLDEST_TORCH}
     library = {"cmake": "_cmake", "load": "_load"}.get(plan.how, "_pybind11" if plan.style == "pybind11" else "")
     tests = "boxed" if plan.style == "boxed" else "package"
     files = {
@@ -143,7 +119,7 @@ def _words_of_readme(plan: Plan, csrc: Mapping[str, str]) -> dict[str, Any]:
         "size": size,
         "randn": "torch.randn" if plain else f"lambda *shape: {_drawn(op, f'torch.{op.dtypes[0]}')}",
         "shapes": shapes,
-        "commands": commands(plan, Path("."), "python", csrc),
+        "commands": commands(plan, Path("."), csrc, "python"),
         "kernel_files": [f"`{path}`" for part in plan.parts for path in part.files.values()],
     }
 
@@ -245,21 +221,19 @@ def _has_reference(op: Op, size: Mapping[str, int]) -> bool:
     return True
 
 
-def commands(
-    plan: Plan, to: Path, python: str = "", csrc: Mapping[str, str] | None = None
-) -> Iterator[tuple[str, str]]:
+def commands(plan: Plan, to: Path, csrc: Mapping[str, str], python: str = "") -> Iterator[tuple[str, str]]:
     """List what to type, in order.
 
     Args:
         plan: of the export.
         to: its directory; `Path(".")` for commands to type there.
+        csrc: the C++ files of the export.
         python: the interpreter, as a shell reads it; this one unless given.
-        csrc: the C++ files of the export, where they are written already.
 
     Yields:
         For each command what it does, and the line itself.
     """
-    python, csrc = python or _this_python(), cpp_files(plan) if csrc is None else csrc
+    python = python or _this_python()
 
     def place(path: str = "") -> str:
         return shlex.quote(str(to / path))
@@ -284,7 +258,7 @@ def commands(
     if "cuda" not in plan.devices:
         return
     # Where there is no GPU, and maybe no CUDA in torch, nothing is linked or run.
-    nvcc = " ".join(map(shlex.quote, flags_of(plan, csrc).nvcc))
+    nvcc = " ".join(map(shlex.quote, flags_of(plan, csrc)["nvcc"]))
     of_torch = _TORCH.format(python=python)
     for source in sources_of(plan)["cuda"]:
         if source.endswith(".cu"):

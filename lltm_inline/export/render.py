@@ -14,16 +14,12 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
-from jinja2.bccache import Bucket
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ..compiling.cache import cache_dir
-from ..errors import CacheError
 from .plan import Plan
 
 #: Columns of every file that is written.
@@ -54,14 +50,6 @@ def fill(template: str, **values: Any) -> str:
     return broken(_environment().get_template(f"{template}.jinja").render(values))
 
 
-class _Compiled(FileSystemBytecodeCache):
-    """Keeps compiled templates from one process to the next: to compile them takes longer than all else of an export."""
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        with suppress(OSError):  # the cache is gone, or the disk is full
-            super().dump_bytecode(bucket)
-
-
 @cache
 def _environment() -> Environment:
     made = Environment(
@@ -72,10 +60,6 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    with suppress(CacheError, OSError):  # there is no cache to keep them in
-        compiled = cache_dir() / "templates"
-        compiled.mkdir(mode=0o700, exist_ok=True)
-        made.bytecode_cache = _Compiled(str(compiled))
     made.filters |= {"listed": listed, "rows": rows, "inner": inner, "quoted": quoted, "names": names}
     made.filters |= {"turned": turned, "structured": structured, "prose": lambda text: comment(" ".join(text.split()))}
     made.filters |= {"tuple": as_tuple, "dict": as_dict, "enumerated": enumerated, "wrapped": wrapped}

@@ -69,7 +69,10 @@ def kernel_of(
     paths.sort(key=lambda path: path.suffix not in _CUDA)
     seen: set[Path] = set()
     includes = [directory / one for one in extension.include_dirs]
-    text = "\n\n".join(_read(path, len(paths) > 1, includes, seen) for path in paths) + "\n"
+    texts = [read_source(path, includes, seen).rstrip("\n") for path in paths]
+    if len(texts) > 1:
+        texts = [f"// From {path.name}.\n{text}" for path, text in zip(paths, texts, strict=True)]
+    text = "\n\n".join(texts) + "\n"
     modules = find_modules(text)
     if not modules and not named:
         raise DefinitionError(
@@ -115,12 +118,6 @@ def calling(op: Op, match: Match, text: str, variant: str, *, cuda: bool, dense:
     return Kernel(
         f"{op.name}/{variant}", cpp="" if cuda else source, cuda=source if cuda else "", saves=match.saves, **how
     )
-
-
-def _read(path: Path, several: bool, includes: Sequence[Path], seen: set[Path]) -> str:
-    """Read one source with its headers; where there are several, the text says where each begins."""
-    text = read_source(path, includes, seen).rstrip("\n")
-    return f"// From {path.name}.\n{text}" if several else text
 
 
 def flags_of(cxx: Sequence[str], nvcc: Sequence[str], on_gpu: bool) -> tuple[str, ...]:

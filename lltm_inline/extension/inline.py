@@ -11,7 +11,6 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from tokenize import TokenError
 from typing import Any
 
 import torch
@@ -64,13 +63,11 @@ _TIE = re.compile(
     r"([-+*/%]\s*)?\b(\w+)\s*\.\s*size(?:s\(\s*\)|\((-?\d+)\))\s*[!=]=\s*"
     r"(\w+)\s*\.\s*size(?:s\(\s*\)|\((-?\d+)\))(\s*[-+*/%])?"
 )
-#: What a text, a comment or a reference calls an extent: `N = x.size(0)`, `x.shape[0]`, `x.numel()`; `B, T, D = x.shape`; `x: (B, T, D)`.
+#: What a text calls an extent: `N = x.size(0)`, `x.sizes()[0]`, `x.numel()`.
 _LETTER = re.compile(
     r"\b([A-Za-z])\s*=\s*(?:\(\w+\)\s*|static_cast\s*<\w+>\s*\(\s*|int\(\s*)?(\w+)\s*\.\s*"
-    r"(?:size\s*\(\s*(-?\d+)\s*\)|(?:shape|sizes\(\))\s*\[\s*(-?\d+)\s*\]|numel\(\))\s*(?=[;,)\n]|\Z)"
+    r"(?:size\s*\(\s*(-?\d+)\s*\)|sizes\(\)\s*\[\s*(-?\d+)\s*\]|numel\(\))\s*(?=[;,)])"
 )
-_UNPACKED = re.compile(r"(?m)^\s*(\w+(?:\s*,\s*\w+)+)\s*=\s*(\w+)\s*\.\s*(?:shape|size\(\))\s*$")
-_NOTED = re.compile(r"\b(\w+)\s*(?::|is|has shape|of shape)?\s*[\[(]\s*([A-Z](?:\s*(?:,|x)\s*[A-Z])+)\s*[\])]")
 _OF_EXTENTS = re.compile(r"\b([A-Za-z])\s*=\s*[^;=]*\.\s*(?:sizes?|numel)\s*\(")
 _CAPITAL = re.compile(r"\b[A-Z]\b")
 _DISPATCH = re.compile(r"AT_DISPATCH_(?:FLOATING|ALL)_TYPES(\w*\s*\([^;{\[]*)")
@@ -500,16 +497,6 @@ def _kind(result: Any, returns: str) -> str:
     return kind
 
 
-def _source(given: Callable[..., Any] | None) -> str:
-    """Return the text of a reference, where it is known and may say what extents are called: a lambda cannot."""
-    if not inspect.isfunction(given) or given.__name__ == "<lambda>":
-        return ""
-    try:
-        return inspect.getsource(given)
-    except (OSError, SyntaxError, TokenError):  # typed in, or its file has become another
-        return ""
-
-
 class _Pair:
     """A function of a snippet and its backward, on their way to an op and a kernel.
 
@@ -630,7 +617,7 @@ class _Pair:
         shapes = ", ".join(f"{name} {shape}" for name, shape in op.shapes.items())
         told = ", ".join(letter for letter in op.letters if letter in self.said.told.values() and self.maker is None)
         others = ("all others" if told else "all") + " of " + ("the example" if self.maker is None else "inputs()")
-        where = f"{told} as text, comments or reference call them, " * bool(told) + others
+        where = f"{told} as the text calls them, " * bool(told) + others
         yield f"letters: {shapes}; {where if self.values else 'no example tells them'}"
         where = "the example's, as the text takes pointers" if self.values else "the usual one, as no example tells it"
         if _DISPATCH.search(self.masked):
@@ -668,28 +655,15 @@ class _Pair:
         return asks
 
     def _said(self) -> example.Said:
-        """Read what the function, its comments and its reference call extents: `N = x.size(0)`, `x: (B, T, D)`, `B, T = x.shape`.
-
-        And what it compares with each other: `a.sizes() == b.sizes()`, `a.size(1) == b.size(0)`.
-        """
-        variables = getattr(getattr(self.given, "__code__", None), "co_varnames", ())
-        own = dict(zip(variables, (a.name for a in self.arguments), strict=False))
+        """Read what the function calls extents, `N = x.size(0)`, and what it compares with each other: `a.sizes() == b.sizes()`."""
         told: dict[example.End, str] = {}
-        taken = {one.upper() for one in _OF_EXTENTS.findall(self.body)} | {*_CAPITAL.findall(self.masked)}
-        taken |= {name for name in variables if _CAPITAL.fullmatch(name)}
-        for said, owners in ((self.body, self._owners(self.body)), (_source(self.given), own)):
-            for name, of, first, second in _LETTER.findall(said):
-                axis = first or second
-                told.setdefault((owners.get(of, ""), int(axis) if axis else None), name)
-            for names, of in _UNPACKED.findall(said):
-                for place, name in enumerate(re.findall(r"\w+", names)):
-                    if len(name) == 1:
-                        told.setdefault((owners.get(of, ""), place), name)
-        for of, names in _NOTED.findall(self.text):
-            for place, name in enumerate(re.findall(r"\w+", names)):
-                told.setdefault((next((a.name for a in self.arguments if a.own == of), ""), place), name)
+        owners = self._owners(self.body)
+        for name, of, first, second in _LETTER.findall(self.body):
+            axis = first or second
+            told.setdefault((owners.get(of, ""), int(axis) if axis else None), name)
         # A capital letter says more than a small one, and is not given to what is called by the small one.
         told = {end: name.upper() for end, name in sorted(told.items(), key=lambda one: one[1].islower())}
+        taken = {one.upper() for one in _OF_EXTENTS.findall(self.body)} | {*_CAPITAL.findall(self.masked)}
         whole = whole_body(self.code, self.found)
         owners = self._owners(whole)
         ties = tuple(
@@ -697,7 +671,6 @@ class _Pair:
             for before, one, i, other, j, behind in _TIE.findall(whole)
             if not before and not behind and bool(i) == bool(j)
         )
-        told = {end: name for end, name in told.items() if name.isalpha()}
         return example.Said(told, frozenset(taken), self._asker(self.body), self._asker(whole), ties)
 
     def _places(self, inputs: Sequence[Any]) -> tuple[int, ...]:

@@ -12,15 +12,13 @@ from typing import Any
 from ..base.arguments import shown
 from ..base.files import escaped, read_text, with_headers
 from ..errors import DefinitionError, InputError, LltmInlineError
-from ..export.exported import FORMAT, ORIGIN
+from ..export.exported import FORMAT, OF_KERNEL, ORIGIN
 from ..export.kernel_file import read_kernel_file
 from ..model.kernel import Kernel
 from ..model.op import Op
 from ..source.template import fill
 
 _TEXTS = {"name": str, "device": str, "files": dict, "binding": str, "api": str, "doc": str, "label": str}
-#: What an entry has as the kernel has it.
-_KEPT = ("binding", "saves", "functions", "double_backward", "api", "flags", "doc")
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ class _Entry:
                     f"{shown(str(self.path))}: files[{shown(kind)}] is {shown(file)}, want cpp or cuda and a path"
                 )
             texts[kind], params[file] = self._read(file)
-        given: dict[str, Any] = {name: entry[name] for name in _KEPT if name in entry}
+        given: dict[str, Any] = {name: entry[name] for name in (*OF_KERNEL, "functions") if name in entry}
         given |= {kind: escaped(text) for kind, text in texts.items()}
         bare = Kernel(entry["name"], **given, params=_agreed(self.path, params))
         return Returned(self._with_slots(bare, texts), entry["label"])
@@ -165,14 +163,12 @@ def _agreed(path: Path, params: Mapping[str, Mapping[str, int | float]]) -> dict
     Raises:
         DefinitionError: two files disagree.
     """
-    agreed: dict[str, int | float] = {}
-    origin: dict[str, str] = {}
+    agreed: dict[str, tuple[int | float, str]] = {}
     for file, numbers in params.items():
         for name, value in numbers.items():
-            if agreed.setdefault(name, value) != value:
+            first, where = agreed.setdefault(name, (value, file))
+            if first != value:
                 raise DefinitionError(
-                    f"{shown(str(path.parent))}: param {name} is {agreed[name]} in {origin[name]} and {value} in {file}: "
-                    "a kernel has one value"
+                    f"{shown(str(path.parent))}: param {name} is {first} in {where} and {value} in {file}: a kernel has one value"
                 )
-            origin.setdefault(name, file)
-    return agreed
+    return {name: value for name, (value, _) in agreed.items()}

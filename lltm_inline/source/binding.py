@@ -39,7 +39,57 @@ def generate_binding(
     """
     if kernel.binding == "pybind11":
         return _pybind11_binding(kernel, op, interface, device)
-    return _library_binding(kernel, op, interface, device, library, package, declared)
+    signature = op.signature
+    spelled = schemas(kernel, op, interface)
+    functions = ["forward"]
+    own = [f"{package}::{device.name}::{name}" if package else name for name in kernel.functions]
+    backward = ""
+    taken: tuple[Argument, ...] = ()
+    extras = [Argument("", "Tensor")] * interface.extras
+    if interface.has_backward:
+        functions.append("backward")
+        taken = backward_arguments(kernel, op, interface)
+        count = len(op.gradients)
+        single = next((argument.name for argument in taken if argument.type == "Tensor"), "")
+        wanted = ", ".join(f"stack_[{len(taken) + index}] != 0" for index in range(count))
+        raw = _dispatch_key(kernel, interface, "backward", device) != "CompositeImplicitAutograd"
+        # Hooks on saved tensors may give back what forward packed with other strides.
+        packed = [a.name for a in taken[len(signature.outputs) :] if a not in signature.inputs] if raw else []
+        backward = (
+            f"\nvoid boxed_backward(StableIValue* stack_, uint64_t, uint64_t) {{\n{_unpack(taken, packed)}\n{_guard(single, device)}"
+            f"  const std::array<bool, {count}> wanted_{{{wanted}}};\n"
+            f"  auto out_ = {_call(own[1], [*taken, Argument('wanted_', '')], 'wanted_', device)};\n"
+            f"{_box(taken, (), [Argument('', 'Tensor')] * count, raw, kernel.functions[1] * ('backward' in interface.lists))}\n}}\n"
+        )
+    listed = kernel.functions[0] * ("forward" in interface.lists)
+    schema = dict(zip(functions, declared or [spelled[name] for name in functions], strict=True))
+    return _part(
+        "binding",
+        op=op.name,
+        hint="" if package else " To write your own: kernel.replace(binding=...).",
+        namespace=package or NAMESPACE,
+        library=library,
+        includes="#include <torch/csrc/stable/c/shim.h>\n"
+        * any("[" in a.type or "str" in a.type for a in signature.inputs),
+        checks=_input_checks(kernel, op, interface, device, op.name if package else kernel.name),
+        convert=_conversions(kernel, op, interface, (*signature.inputs, *taken)),
+        forward=_call(own[0], signature.inputs, _every(signature.outputs), device),
+        forward_unpack=_unpack(signature.inputs),
+        narrow=narrow_checks(interface),
+        guard=_guard(op.first.told, device),
+        changed=_changed(signature.changed) if package else "",  # in the playground the bridge does it
+        out="auto out_ = " * bool(signature.outputs or extras),
+        tensors=", ".join(argument.name for argument in signature.inputs if argument.name in op.shapes),
+        forward_box=_box(signature.inputs, signature.outputs, extras, not interface.through_aten, listed),
+        backward=backward,
+        define="\n".join(
+            f"  check(aoti_torch_library_def(library, {json.dumps(schema[name])}));" for name in functions
+        ),
+        implement="\n".join(
+            f'  implement("{_dispatch_key(kernel, interface, name, device)}", "{schema[name].partition("(")[0]}", &boxed_{name});'
+            for name in functions
+        ),
+    )
 
 
 def schemas(kernel: Kernel, op: Op, interface: Interface, taken: Sequence[Argument] | None = None) -> dict[str, str]:
@@ -136,62 +186,6 @@ _PARTS = native.parts("binding.cpp", __package__)
 def _part(name: str, /, **words: object) -> str:
     """Fill in a part of `binding.cpp`."""
     return Template(_PARTS[name]).substitute(words)
-
-
-def _library_binding(
-    kernel: Kernel, op: Op, interface: Interface, device: Device, library: str, package: str, declared: Sequence[str]
-) -> str:
-    signature = op.signature
-    spelled = schemas(kernel, op, interface)
-    functions = ["forward"]
-    own = [f"{package}::{device.name}::{name}" if package else name for name in kernel.functions]
-    backward = ""
-    taken: tuple[Argument, ...] = ()
-    extras = [Argument("", "Tensor")] * interface.extras
-    if interface.has_backward:
-        functions.append("backward")
-        taken = backward_arguments(kernel, op, interface)
-        count = len(op.gradients)
-        single = next((argument.name for argument in taken if argument.type == "Tensor"), "")
-        wanted = ", ".join(f"stack_[{len(taken) + index}] != 0" for index in range(count))
-        raw = _dispatch_key(kernel, interface, "backward", device) != "CompositeImplicitAutograd"
-        # Hooks on saved tensors may give back what forward packed with other strides.
-        packed = [a.name for a in taken[len(signature.outputs) :] if a not in signature.inputs] if raw else []
-        backward = (
-            f"\nvoid boxed_backward(StableIValue* stack_, uint64_t, uint64_t) {{\n{_unpack(taken, packed)}\n{_guard(single, device)}"
-            f"  const std::array<bool, {count}> wanted_{{{wanted}}};\n"
-            f"  auto out_ = {_call(own[1], [*taken, Argument('wanted_', '')], 'wanted_', device)};\n"
-            f"{_box(taken, (), [Argument('', 'Tensor')] * count, raw, kernel.functions[1] * ('backward' in interface.lists))}\n}}\n"
-        )
-    listed = kernel.functions[0] * ("forward" in interface.lists)
-    schema = dict(zip(functions, declared or [spelled[name] for name in functions], strict=True))
-    return _part(
-        "binding",
-        op=op.name,
-        hint="" if package else " To write your own: kernel.replace(binding=...).",
-        namespace=package or NAMESPACE,
-        library=library,
-        includes="#include <torch/csrc/stable/c/shim.h>\n"
-        * any("[" in a.type or "str" in a.type for a in signature.inputs),
-        checks=_input_checks(kernel, op, interface, device, op.name if package else kernel.name),
-        convert=_conversions(kernel, op, interface, (*signature.inputs, *taken)),
-        forward=_call(own[0], signature.inputs, _every(signature.outputs), device),
-        forward_unpack=_unpack(signature.inputs),
-        narrow=narrow_checks(interface),
-        guard=_guard(op.first.told, device),
-        changed=_changed(signature.changed) if package else "",  # in the playground the bridge does it
-        out="auto out_ = " * bool(signature.outputs or extras),
-        tensors=", ".join(argument.name for argument in signature.inputs if argument.name in op.shapes),
-        forward_box=_box(signature.inputs, signature.outputs, extras, not interface.through_aten, listed),
-        backward=backward,
-        define="\n".join(
-            f"  check(aoti_torch_library_def(library, {json.dumps(schema[name])}));" for name in functions
-        ),
-        implement="\n".join(
-            f'  implement("{_dispatch_key(kernel, interface, name, device)}", "{schema[name].partition("(")[0]}", &boxed_{name});'
-            for name in functions
-        ),
-    )
 
 
 def _changed(arguments: Sequence[Argument]) -> str:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
 from ..base.arguments import plural
+from ..cpp.bodies import split
 from ..cpp.functions import Function, find_function, squeezed
-from ..cpp.lists import split
 from ..cpp.masks import mask, placed, taken
 from ..model.op import LIST, RESULTS
 from ..model.registry import Argument, Kernel, Op

@@ -27,7 +27,7 @@ from .. import native
 from ..base.arguments import offer, shown
 from ..base.device import DEVICES
 from ..cpp.functions import Function, find_function
-from ..cpp.masks import directives, headers, mask, placed, unquoted
+from ..cpp.masks import behind_headers, headers, mask, placed, unquoted
 from ..cuda_cpu import header as cuda_names
 from ..cuda_cpu import on_cpu, rewrite
 from ..cuda_cpu import runtime as cuda_runtime
@@ -397,14 +397,7 @@ def _define_behind_headers(kernel: Kernel, text: str, name: str) -> str:
 def place_of_params(params: Mapping[str, int | float], text: str) -> int:
     """Return the line before which params are defined: behind the headers that a text includes before it uses one."""
     used = re.search(rf"\b(?:{'|'.join(params)})\b", unquoted(text)) if params else None
-    place = depth = 0
-    for one in directives(text):
-        if used and used.start() < one.end:
-            break
-        depth += one.name.startswith("if") - (one.name == "endif")
-        if depth == 0 and one.name == "include":
-            place = text.count("\n", 0, one.end) + 1
-    return place
+    return behind_headers(text, used.start() if used else len(text))
 
 
 def prototype(function: Function, name: str, tensor: str = "at::Tensor") -> str:

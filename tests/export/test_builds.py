@@ -17,11 +17,10 @@ from pathlib import Path
 import pytest
 from jinja2 import UndefinedError
 
-from lltm_inline.errors import CacheError
 from lltm_inline.export import render as rendering
 from lltm_inline.export.cpp import cpp_files
 from lltm_inline.export.plan import Extra, Part, Plan
-from lltm_inline.export.project import build_files, commands, flags_of, sources_of
+from lltm_inline.export.project import build_files, commands, sources_of
 from lltm_inline.export.render import as_tuple, broken, commented, rows
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.model.shapes import Shape
@@ -89,6 +88,11 @@ def written(kernel: str, how: str, to: Path) -> Path:
     return to
 
 
+def typed(plan: Plan, to: Path) -> dict[str, str]:
+    """Return the command lines of an export by what they do."""
+    return dict(commands(plan, to, cpp_files(plan), "python"))
+
+
 def python(*arguments: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
     """Run Python and return what it printed."""
     return subprocess.run(
@@ -100,25 +104,6 @@ def test_fill() -> None:
     """A name without a value is an error, and no hole in a file."""
     with pytest.raises(UndefinedError, match="'formula' is undefined"):
         rendering.render("README.md", plan_of("lltm/fused", "load"))
-
-
-def test_without_a_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Templates are compiled also where there is no cache to keep that in, and where it goes away meanwhile."""
-    plan = plan_of("lltm/fused", "load")
-    want = cpp_files(plan)
-
-    def refuse() -> Path:
-        raise CacheError("no cache")
-
-    kept = tmp_path / "cache"
-    for cache_dir in (lambda: kept, refuse):
-        kept.mkdir(exist_ok=True)
-        monkeypatch.setattr(rendering, "cache_dir", cache_dir)
-        rendering._environment.cache_clear()
-        rendering.fill("compiler_flags.py", flags=flags_of(plan, want), error="", instead="")
-        shutil.rmtree(kept)
-        assert cpp_files(plan) == want
-    rendering._environment.cache_clear()
 
 
 def test_commented() -> None:
@@ -179,42 +164,41 @@ def test_header() -> None:
         assert text.startswith(start), path
 
 
+def test_this_python() -> None:
+    """Commands name this interpreter, by its short name only where a shell finds it under that."""
+    plan = plan_of("lltm/fused", "load")
+    first = next(commands(plan, Path("x"), cpp_files(plan)))[1].partition(" -m ")[0]
+    assert first == shlex.quote(sys.executable) or shutil.which(first) == sys.executable
+
+
 def test_commands() -> None:
     """What is printed can be typed as it is, also where the directory's name has a space in it."""
     to = Path("/some where/lltm")
-    lines = dict(commands(plan_of("lltm/fused", "setuptools"), to, "python"))
+    lines = typed(plan_of("lltm/fused", "setuptools"), to)
     assert lines == {
         "install what the build and the tests need, beside torch": "python -m pip install 'setuptools>=71' ninja pytest",
         "build and install it": "python -m pip install --no-build-isolation -e '/some where/lltm'",
         "run its tests": "python -m pytest '/some where/lltm/tests'",
         "time it against PyTorch": "python '/some where/lltm/benchmark.py'",
     }
-    lines = dict(commands(plan_of("lltm/fused", "cmake"), to, "python"))
+    lines = typed(plan_of("lltm/fused", "cmake"), to)
     assert lines["run the C++ program"] == "'/some where/lltm/build/lltm_fused_example'"
     assert shlex.split(lines["build the library and the C++ program"])[2] == "/some where/lltm/build"
-    lines = dict(commands(plan_of("lltm/stable", "stable"), to, "python"))
+    lines = typed(plan_of("lltm/stable", "stable"), to)
     assert lines["install it"].endswith("'/some where/lltm/dist'/*.whl")
     assert lines["run its tests"].startswith("python -P -m pytest ")
-
-
-def test_this_python() -> None:
-    """Commands name this interpreter, by its short name only where a shell finds it under that."""
-    first = next(commands(plan_of("lltm/fused", "load"), Path("x")))[1].partition(" -m ")[0]
-    assert first == shlex.quote(sys.executable) or shutil.which(first) == sys.executable
 
 
 def test_commands_of_cuda() -> None:
     """A CUDA kernel can be compiled where nothing can run it; torch's headers are named where a text has them."""
     lines = [
-        line
-        for what, line in commands(plan_of("lltm/cuda_extern", "setuptools"), Path("x"), "python")
-        if "only" in what
+        line for what, line in typed(plan_of("lltm/cuda_extern", "setuptools"), Path("x")).items() if "only" in what
     ]
     nvcc = [line for line in lines if line.startswith("nvcc")]
     assert len(nvcc) == 1 and "include_paths" not in nvcc[0]
     assert all("include_paths" in line for line in lines if line not in nvcc)
     assert len(lines) == len(sources_of(plan_of("lltm/cuda_extern", "setuptools"))["cuda"])
-    assert not [what for what, _ in commands(plan_of("lltm/fused", "load"), Path("x"), "python") if "only" in what]
+    assert not [what for what in typed(plan_of("lltm/fused", "load"), Path("x")) if "only" in what]
 
 
 def test_readme() -> None:
@@ -226,7 +210,7 @@ def test_readme() -> None:
         plan = plan_of(_TEXTS.get(kernel, kernel), how)
         every = files_of(plan)
         text = every["README.md"]
-        for _, line in commands(plan, Path("."), "python"):
+        for line in typed(plan, Path(".")).values():
             assert f"\n{line}\n" in text
         table = re.findall(r"^\| `([\w./]+)` \|", text.partition("## What is where")[2], re.MULTILINE)
         assert set(table) <= set(every) and {path for path in every if path.startswith("csrc/")} <= set(table)
