@@ -422,7 +422,7 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     taken = [*done_again(of.text)]
     for line, name in _called_in_loops(of, _ALLOCATES):
         one = taken_memory(line, name, of.text)
-        taken += [one] if one and (line, Why.CHASES) not in {(each.line, each.why) for each in said} else []
+        taken += [one] if one else []
     named = " ".join(one.how for one in said)
     started = {line: name for line, name in _called_in_loops(of, _STARTS) if name not in named}
     taken += [Remark(line, _WAITS, f"{Why.THREADS} ({name})", Why.THREADS.help) for line, name in started.items()]
@@ -463,23 +463,23 @@ def _around(line: int, ends: Mapping[int, int]) -> int:
 
 
 def _silent(of: Assembly, spoken: set[int]) -> list[Remark]:
-    """Return the loops of the text that call something, or go through a list, and of which the compiler says nothing.
+    """Return the loops of the text that call something, and of which the compiler says nothing.
 
     g++ does not look at a loop out of which an exception may lead.
     """
     ends, found = extents(of.text), dict[int, dict[str, None]]()
     for loop in of.loops:
-        is_chain = loop.chases
         for one in loop.instructions:
             name, line = called(one), _around(one.line, ends)
             if name in loop.calls and not RARE.match(name):
                 found.setdefault(line or loop_that_calls(of.text, one.line, name), {})[name] = None
-            elif is_chain:
-                found.setdefault(line, {})
-    chases = (Remark(line, "not vectorised", "").because(Why.CHASES) for line in found if line and line not in spoken)
-    known = (Evidence(one, of.text, calls=[*found[one.line]]) for one in chases)
+    known = (
+        Evidence(Remark(line, "not vectorised", ""), of.text, calls=[*names])
+        for line, names in found.items()
+        if line and line not in spoken
+    )
     # One of the text's own may do much in a call, and then to call it costs nothing.
-    return [told for one in known if (told := because_of_calls(one) if one.calls else one.said)]
+    return [told for one in known if (told := because_of_calls(one))]
 
 
 def _by_time(of: Assembly) -> Assembly:
