@@ -42,18 +42,12 @@ rules.table(r"""
     C++ has no raise: TORCH_CHECK(condition, "text") stops with a text where the condition is false.
   in \bassert\s+[^(\s]
     A condition is checked with TORCH_CHECK(condition, "text").
-  in \bif\s*\(.*\)\s*then\b
-    C++ has no then: after the ( ) of an if comes what is to be done, in { }.
   in \bfor(?:each)?\s*\(\s*(?:(?:const\s+)?[\w:]+[&*]*\s+)?(\w+)\s+(?:in|of)\s+([\w.]+)
     C++ goes through values with a colon: for (const auto& \1 : \2).
-  in (\w+)\s*:=
-    C++ has no ':=': where the name is new, auto \1 = ..., and later \1 = ...
   in ^\s*(?:static\s+)?(const|constexpr|static)\s+(\w+)\s*=(?!=)
     The type is missing: \1 auto \2 = ... takes that of the value.
   in (?:^|\})\s*except\b
     C++ has no except: write catch (const std::exception& e) { ... }.
-  in ^\s*(?:end|fi|done)\s*;?\s*$
-    A block ends with '}'.
   in ^\s*(include(?=\s*[<"])|(?:pragma|define|undef|ifdef|ifndef|endif)\b(?!\s*(?:[=.;(\[]|$)))
     A # is missing: #\1.
   in \b(?:if|while)\s*\(\s*(?:not\s+)?[\w.]+\s+(?:not\s+)?in\s+(\w+)\s*\)
@@ -197,11 +191,6 @@ before '==' token|^invalid '==' at end of declaration|^expected\b
 passed \d+ arguments, but takes|^too many arguments provided to function-like macro
   in \b(?:TORCH_\w+|AT_ASSERT|assert)\s*\((?!\s*\()[^;]*(?:\w<[^<>();]*,[^<>();]*>\s*(?:::|\()|_v<[^<>();]*,[^<>();]*>)
     A macro takes the comma between < and > for one of its own: put ( ) around the whole condition.
-^expected ':'
-  in (?:^|[{;])\s*(?:case\s+\w+|default)\b(?!\s*:)
-    Behind the value of a case stands a ':', as in case 0: return x.
-  in \?
-    A choice names two values: condition ? value : other.
 ^expected |declar|does not name a type|unknown type|requires a type specifier
   in =\s*(\(\s*TYPE\s+[*&]*\w+(?:\s*,\s*TYPE\s+[*&]*\w+)*\s*\))\s*\{
     A lambda begins with its brackets: [&]\1 { return ...; }.
@@ -209,8 +198,6 @@ passed \d+ arguments, but takes|^too many arguments provided to function-like ma
     A lambda begins with its brackets: [&]\1 { return ...; }.
   in ^\s*(function|func|fn|fun|async|final|procedure)\s+[\w:]+[*&]*(?:\s+\w+)?\s*\(
     C++ has no '\1' before a function: its first word is the type that it returns.
-  in (?:^|[{;])\s*(public|private|protected)\s+(?!:)[\w:]+[*&]*(?:\s+[\w:]+[*&]*)*\s+\w+\s*[(;=]
-    In C++ no '\1' stands before a function or a variable; in a struct '\1:' has a line of its own.
   in [(,]\s*(TYPE)\s+(\w+)\s*([&*])\s*[,)]
     The '\3' stands before the name: \1\3 \2.
   in (?:=|\breturn|[-+*/(,])\s*\(\s*(float|double|int|int64_t|bool)\s+(\w+)\s*\)\s*[-+*/;,)]
@@ -475,27 +462,6 @@ break statement used with OpenMP|'break' statement cannot be used in OpenMP
 """)
 
 
-@rules.rule(
-    r"\bis private within this context|is a private member of"
-    r"|^calling a private constructor of|\(declared at line (\d+)\) is inaccessible"
-)
-def _private(match: re.Match[str], record: Record) -> str:
-    places = [note.line for note in record.notes if "private here" in note.message and note.file == record.file]
-    line = places[0] if places else int(match[1] or 0)
-    if not line:
-        return "It is private to its class: only what the class has as public can be used from outside."
-    return f"The members of a class are private: write public: before line {line}, or struct in place of class."
-
-
-@rules.rule(r"^jump to case label|cannot jump from switch statement")
-def _jump_to_case(match: re.Match[str], record: Record) -> str:
-    """Show the variable that a case declares without braces of its own."""
-    passed = next((note for note in record.notes if re.search("crosses init|bypasses variable", note.message)), None)
-    if passed and passed.file == record.file:
-        record.line, record.column = passed.line, passed.column
-    return "The next case would see a variable of this one: put { } around the statements of the case that declares it."
-
-
 rules.table(r"""
 invalid cast from type 'const char ?\*'|cast from 'const char ?\*' to '\w+' is not allowed
     A text is no number: infinity is INFINITY of <cmath>, and std::stof(...) reads a number from a text.
@@ -583,8 +549,6 @@ size of array .*has non-integral type|size of array has non-integer type|a conve
 two or more data types in declaration|multiple types in one declaration|^cannot combine with previous
     Two types stand side by side: take one away; between two declarations a ';' is missing.
 does not name a type|^unknown type name
-  in \btypedef\s+(\w+)\s+(float|double|int|long|bool|char|int64_t)\s*;
-    typedef has the new name last: typedef \2 \1.
   in \busing\s+\w+\s*=\s*(\w+)\.(?:scalar_type|dtype|type)\(\)
     A dtype is no type, and known only when the kernel runs: AT_DISPATCH_FLOATING_TYPES(\1.scalar_type(), "name", [&] { ... })
     makes it one, scalar_t.
@@ -608,8 +572,6 @@ not a constant expression|usable in a constant expression|template argument is n
 call to non-'constexpr' function|integral constant expression
   in \bconstexpr\b
     constexpr is for values that are known when the text is compiled: write const.
-  in \bcase\b
-    A case names a value that is known when the text is compiled: compare with if (...) ... else if (...).
   in \bstd::array\s*<
     The size of a std::array is known when the text is compiled: for another one take std::vector<float> v(n).
   in .

@@ -110,7 +110,7 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         record: about which.
         callee: the function of which it is an argument.
     """
-    line, text = record.code, mask(record.text)
+    line = record.code
     for left, right, cure in _GIVEN_FOR:
         if re.search(left, given) and re.search(right, wanted):
             return cure
@@ -137,8 +137,6 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         return f"'{set_to[1]}' is a pointer: the value behind it is set by {set_to[1]}[0] = ..."
     if given.removeprefix("const ") == _pointee(wanted) and wanted.endswith("*"):
         return "A pointer is wanted, and this is a value: & in front of a variable gives its address, as in &x."
-    if re.fullmatch(NUMBER, given) and re.search(rf"\benum\b[^;{{]*\b{re.escape(plain)}\b", text):
-        return f"A number becomes a value of an enum by static_cast<{plain}>(...)."
     return ""
 
 
@@ -316,13 +314,10 @@ def _of_operands(operator: str, types: list[str], record: Record) -> str:
 
 
 def _of_own_types(operator: str, types: list[str], record: Record) -> str:
-    """Tell of an operator between values of a struct or an enum of the text."""
+    """Tell of an operator between values of a struct of the text."""
     text = mask(record.text)
     for kind in (re.sub(r"^const |[&*]$", "", item) for item in types):
-        names = re.search(rf"\benum\s+(?:class|struct)\s+{re.escape(kind)}\b[^;{{]*\{{\s*(\w+)", text)
-        if names:
-            return f"A value of an enum class is no number: compare it with its names, as in {kind}::{names[1]}, or use a static_cast."
-        if re.search(rf"\b(?:struct|class)\s+{re.escape(kind)}\b", text):
+        if re.search(rf"(?<!enum )\b(?:struct|class)\s+{re.escape(kind)}\b", text):
             return (
                 f"'{kind}' has no {operator} of its own: use it between members, or define operator{operator} for it."
             )

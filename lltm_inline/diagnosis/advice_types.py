@@ -21,38 +21,13 @@ rules.table(r"""
 lambda.* to 'const char ?\*
   in .
     AT_DISPATCH_... takes a name between dtype and lambda: AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] { ... }).
+number of template arguments|too (?:few|many) (?:template )?arguments for|requires template arg
+without an argument list|argument list for class template
+  in \b((?:Packed)?TensorAccessor(?:32|64)?)\b
+    Its types stand between < and >, as in at::\1<float, 2>: the type, and how many dimensions.
+  in \bstd::array\b
+    Its types stand between < and >, as in std::array<float, 3>: the type, and how many values.
 """)
-
-
-_TEMPLATES = {
-    "array": "std::array<float, 3>: the type, and how many values",
-    "pair": "std::pair<float, int>",
-    "function": "std::function<float(float)>: what it returns, and what it takes",
-    "map": "std::map<int, float>: the type of the keys, and of the values",
-    "unordered_map": "std::unordered_map<int, float>: the type of the keys, and of the values",
-    "TensorAccessor": "at::TensorAccessor<float, 2>: the type, and how many dimensions",
-    "PackedTensorAccessor32": "at::PackedTensorAccessor32<float, 2>: the type, and how many dimensions",
-    "PackedTensorAccessor64": "at::PackedTensorAccessor64<float, 2>: the type, and how many dimensions",
-}
-
-
-@rules.rule(
-    r"number of template arguments|too (?:few|many) (?:template )?arguments for|requires template arg"
-    r"|without an argument list|argument list for class template"
-)
-def _template_arguments(match: re.Match[str], record: Record) -> str:
-    """Say what stands between < and > of a template."""
-    code = mask(record.text)
-    said = re.findall(r"'(?:\w+::)*(\w+)", record.message)
-    for name in [*said, *re.findall(r"\w+(?=\s*<)|\w+", record.code[max(record.column - 20, 0) :] + record.code)]:
-        if name in _TEMPLATES:
-            return f"Its types stand between < and >, as in {_TEMPLATES[name]}."
-        if own := re.search(
-            rf"\btemplate\s*<([^;{{}}()]*)>\s*(?:struct|class|using|__global__|inline|static|[\w:]+[*&]*)[^;{{}}()]*\b{name}\s*[(){{}}=;:]",
-            code,
-        ):
-            return f"'{name}' is declared with template <{own[1]}>: give that many between < and >."
-    return ""
 
 
 rules.table(r"""
@@ -60,16 +35,10 @@ std::vector<|no viable overloaded '[-+*/]?='
   in std::vector<[^<>;]*>\s+(\w+)\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)
   text [\w>]\s*\*\s*(?:const\s+|__restrict__\s+)?%2\b\s*[,;=)]
     The values of a vector are given by begin and end: \1(\2, \2 + \3).
-no matching (?:constructor|function).*std::vector<
-  in <\s*(std::vector<[^;]*>)\s*>\s*(\w+)\s*\(\s*([^,()]+),\s*([^,()]+)\)
-    \3 rows of \4 values each are \2(\3, \1(\4)).
 std::vector<|no viable overloaded '[-+*/]?='
   in (\w+)\s*[-+*/]=
   text \bstd::vector<[^;(){}]*>&?\s+%1\b
     A vector has no arithmetic: go through its elements, for (auto& one : \1) one += ...
-  text (std::vector<[^;={}]*>)\s+(\w+)\s*\[([^;\[\]]+)\]\s*;
-  in \b%2\s*(?:\.|\[[^\[\]]*\]\s*[-+*/]?=)
-    The [ ] with which '\2' is declared make an array of vectors: one with \3 values is \1 \2(\3).
 DeprecatedTypeProperties|'type' is deprecated|::type\(\) const' is deprecated
   in (\w+)\.type\(\)
     Write \1.scalar_type() in place of \1.type().
@@ -543,10 +512,6 @@ def _other_types(name: str, symbol: str, record: Record) -> str:
 @rules.rule(r"defined nowhere")
 def _undefined(match: re.Match[str], record: Record) -> str:
     symbol = record.symbol
-    if re.fullmatch(r"\w+(?:::\w+)*::\w+", symbol) and re.search(
-        rf"\bstatic\s[^;(]*\b{plain_name(symbol)}\s*;", record.text
-    ):
-        return "A static member is only declared in its struct: write inline in front of static, and give it its value there."
     if re.match(r"(?:.*[ *&])?(?:at|c10|torch|caffe2)::", symbol.split("(")[0]):
         return (
             "It belongs to PyTorch: the library was linked against another version, or the header "
