@@ -16,7 +16,7 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.analysis import hot, sass
+from lltm_inline.analysis import cuda_code, hot
 from lltm_inline.analysis.assembly import Assembly, Routine, _by_time, _remarks_of
 from lltm_inline.analysis.hot import Hot, _counted
 from lltm_inline.analysis.loops import Instruction, Loop, loops_of
@@ -1380,7 +1380,7 @@ def test_a_cuda_text_is_shown_at_its_own_lines() -> None:
     shown = li.assembly(kernel, device="cuda-cpu", progress=False)
     assert shown.text == kernel.cuda and shown.of_line(wanted)
     need("nvcc")
-    is_sass = sass._tool("nvdisasm", find_nvcc()) is not None
+    is_sass = cuda_code._tool("nvdisasm", find_nvcc()) is not None
     shown = li.assembly(kernel, progress=False)
     assert (
         shown.text == kernel.cuda
@@ -1411,24 +1411,26 @@ def test_cuda_tools_that_are_not_there_or_fail_leave_ptx(tmp_path: Path, monkeyp
     assert ptxas
     (tmp_path / "nvcc" / "bin").mkdir(parents=True)
     nvcc = replace(nvcc, home=str(tmp_path / "nvcc"))
-    monkeypatch.setattr(sass, "_WHEELS", ())
+    monkeypatch.setattr(cuda_code, "_WHEELS", ())
     monkeypatch.setenv("PATH", "")
-    assert sass.translated(path, nvcc) == sass.Translated(
-        "PTX, which the driver translates for its GPU. What a thread needs, and the machine code, take ptxas of the CUDA toolkit."
+    assert cuda_code.translated(path, nvcc) == (
+        "PTX, which the driver translates for its GPU. What a thread needs, and the machine code, take ptxas of the CUDA toolkit.",
+        {},
+        "",
     )
     (tmp_path / "nvcc" / "bin" / "ptxas").symlink_to(ptxas)
-    made = sass.translated(path, nvcc)
-    assert made.note == (
+    note, uses, _ = cuda_code.translated(path, nvcc)
+    assert note == (
         "PTX, which the driver translates for its GPU. The machine code (SASS) itself takes nvdisasm: "
         f"{pip_command('nvidia-cuda-nvdisasm')}"
     )
-    assert re.match(r"\d+ registers a thread, 0 bytes of shared memory a block, nothing spilled$", made.uses["f"])
+    assert re.match(r"\d+ registers a thread, 0 bytes of shared memory a block, nothing spilled$", uses["f"])
     old = tmp_path / "nvcc" / "bin" / "nvdisasm"
     old.write_text("#!/bin/sh\necho 'nvdisasm fatal: Unsupported ELF version' >&2\nexit 1\n")
     old.chmod(0o755)
-    refused = sass.translated(path, nvcc)
-    assert refused.note.endswith(" There is no machine code of it: nvdisasm: nvdisasm fatal: Unsupported ELF version")
-    assert refused.uses == made.uses and not refused.listing
+    refused, same, listing = cuda_code.translated(path, nvcc)
+    assert refused.endswith(" There is no machine code of it: nvdisasm: nvdisasm fatal: Unsupported ELF version")
+    assert same == uses and not listing
 
 
 #: Of nvdisasm 13.5, shortened: a kernel with a loop and a call, the function that is called, and what fills the end.
@@ -1462,14 +1464,14 @@ $_Z1fPf$__cuda_sm20_div_u64:
 
 def test_sass_is_read_by_line() -> None:
     """What was inlined is of the line that called it, what is called is a function of its own, the end is no loop."""
-    [(name, rows)] = sass.listed(SASS, "axpy/cuda")
+    [(name, rows)] = cuda_code.listed_sass(SASS, "axpy/cuda")
     assert name == "_Z1fPf" and [line for _, _, line in rows] == [18, 20, 20, 20, 0, 0]
     assert rows[2][1] == "CALL.REL.NOINC 60 <__cuda_sm20_div_u64>" and rows[3] == (0x30, "@!P1 BRA 10", 20)
     [loop] = loops_of([Instruction(*row) for row in rows])
     assert loop.said == "one float at a time, 3 instructions, calls __cuda_sm20_div_u64"
-    assert not list(sass.listed(SASS, "axpy/cpp"))
+    assert not list(cuda_code.listed_sass(SASS, "axpy/cpp"))
     both = SASS.replace("FFMA", "FFMA2").replace("@!P1 BRA `(.L_x_1)", "BRA UP0, `(.L_x_1)")
-    [(_, rows)] = sass.listed(both, "axpy/cuda")
+    [(_, rows)] = cuda_code.listed_sass(both, "axpy/cuda")
     [loop] = loops_of([Instruction(*row) for row in rows])
     assert loop.pace == "2 floats at a time"
 

@@ -37,7 +37,7 @@ from ..run.executor import prepare
 from ..run.setting import Setting, choose_sizes
 from ..source.template import devices_of, is_torch_free, require_text
 from ..tables.words import percent
-from . import ptx, sass
+from . import cuda_code
 from .hot import Hot, hot_of
 from .loops import CALL, Instruction, Loop, called, calls_in_loops, loops_of
 from .reasons import (
@@ -386,7 +386,7 @@ def _all_of(
     kernels: Sequence[Kernel], setting: Setting, remarks: bool, sizes: Mapping[str, tuple[int, ...]]
 ) -> list[Assembly]:
     if DEVICES[setting.device].needs_gpu:
-        nvcc, paths = ptx.compiled(kernels, setting)
+        nvcc, paths = cuda_code.compiled(kernels, setting)
         return [_cuda_of(kernel, path, nvcc) for kernel, path in zip(kernels, paths, strict=True)]
     version = find_toolchain(setting.compiler, setting.cflags, setting.device).version
     found = []
@@ -525,12 +525,12 @@ _WAITS = "waits"
 
 
 def _cuda_of(kernel: Kernel, path: Path, nvcc: Nvcc) -> Assembly:
-    made, file, routines = sass.translated(path, nvcc), _file_of(kernel, "cuda"), []
-    found = sass.listed(made.listing, file) if made.listing else ptx.listed(path.read_text(errors="replace"), file)
-    for name, rows in found:
+    (note, uses, listing), file, routines = cuda_code.translated(path, nvcc), _file_of(kernel, "cuda"), []
+    ptx = path.read_text(errors="replace")
+    for name, rows in cuda_code.listed_sass(listing, file) if listing else cuda_code.listed_ptx(ptx, file):
         instructions = tuple(starmap(Instruction, rows))
-        routines.append(Routine(demangle(name), instructions, tuple(loops_of(instructions)), made.uses.get(name, "")))
-    return Assembly(kernel.label, f"nvcc {nvcc.version}", kernel.cuda, tuple(routines), note=made.note)
+        routines.append(Routine(demangle(name), instructions, tuple(loops_of(instructions)), uses.get(name, "")))
+    return Assembly(kernel.label, f"nvcc {nvcc.version}", kernel.cuda, tuple(routines), note=note)
 
 
 def _file_of(kernel: Kernel, kind: str) -> str:

@@ -447,9 +447,7 @@ def far_for_long_steps(known: Evidence) -> Remark:
 def _places(body: str, whole: str) -> Iterator[tuple[str, set[str]]]:
     """Yield each place of an iteration by its indices, and what is added in the last one: what leads along a row.
 
-    Args:
-        body: of the iteration.
-        whole: in which indices may be computed ahead.
+    In `whole`, indices may be computed ahead.
     """
     for name, index in _INDEX.findall(whole):
         body = re.sub(rf"\b{name}\b", index, body)

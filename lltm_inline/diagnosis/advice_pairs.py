@@ -102,14 +102,7 @@ def pair_in(message: str) -> tuple[str, str] | None:
 
 
 def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
-    """Say how to come from one type to another, or nothing.
-
-    Args:
-        given: the type of the value.
-        wanted: the type of what takes it.
-        record: about which.
-        callee: the function of which it is an argument.
-    """
+    """Say how to come from the type of a value to that of what takes it, an argument of a function or not; or nothing."""
     line = record.code
     for left, right, cure in _GIVEN_FOR:
         if re.search(left, given) and re.search(right, wanted):
