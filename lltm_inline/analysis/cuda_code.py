@@ -51,7 +51,7 @@ def listed_ptx(text: str, file: str) -> Iterator[tuple[str, list[tuple[int, str,
 
     Example:
         >>> text = '.entry f() {\\n.loc 1 3 1\\n$L1:\\nadd.f32 %f1, %f1, %f2;\\nbra $L1;\\n}\\n.file 1 "op/mine"'
-        >>> list(listed(text, "op/mine"))
+        >>> list(listed_ptx(text, "op/mine"))
         [('f', [(0, 'add.f32 %f1, %f1, %f2', 3), (1, 'bra 0', 3)])]
     """
     files = {number for number, path in _FILE.findall(text) if own_name(path) == file}
@@ -185,7 +185,7 @@ def listed_sass(listing: str, file: str) -> Iterator[tuple[str, list[tuple[int, 
         ... .L_x_1:
         ... /*0040*/ BRA `(.L_x_1);
         ... /*0050*/ NOP;'''
-        >>> list(listed(text, "op/mine"))
+        >>> list(listed_sass(text, "op/mine"))
         [('f', [(16, 'FADD R1, R1, R2', 3), (32, '@P0 BRA 10', 3), (48, 'EXIT', 3)])]
     """
     for name, rows, labels in _sass_functions(listing, file):
