@@ -7,6 +7,5 @@ hot         to which lines the time goes
 remarks     what the compiler says that it did with each line, and why not more
 why         the reasons why a loop is slow, each with its sentences
 reasons     what is known of a loop, and the table that says which reason that is and what helps
-roofs       what this machine can do at most, measured
-roofline    how far timings are from that
+roofline    what this machine can do at most, measured, and how far timings are from that
 """

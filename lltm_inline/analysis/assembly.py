@@ -116,7 +116,6 @@ class Assembly(Shown):
         note: what is shown instead of machine code, and what is missing.
         remarks: what the compiler says that it did with lines of the source, and why it did not do more; None if not requested.
         hot: which lines take the time; None if not requested.
-        elsewhere: for a library that contains none of the source, to which other files its instructions belong, and how many.
         MOST: how many instructions are shown; a longer page helps nobody, and takes a browser seconds.
     """
 
@@ -130,7 +129,6 @@ class Assembly(Shown):
     note: str = ""
     remarks: tuple[Remark, ...] | None = None
     hot: Hot | None = None
-    elsewhere: tuple[tuple[str, int], ...] = ()
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -189,16 +187,10 @@ class Assembly(Shown):
     @property
     def without_loops(self) -> str:
         """What is said of one without loops."""
-        if self.elsewhere:
-            counts = ", ".join(f"{plural(count, 'instruction')} of {file}" for file, count in self.elsewhere)
-            return (
-                "No instruction is of the text: all that it says was inlined until nothing was left, or lies in other files. "
-                f"The library has {counts}."
-            )
         if not self.routines:
             return (
                 "No instruction can be told to be of the text: the library has no line table (was it built with -g0?), "
-                "or neither addr2line nor llvm-symbolizer is on PATH."
+                "neither addr2line nor llvm-symbolizer is on PATH, or all that it says was inlined until nothing was left."
             )
         return "The text has no loops: what repeats, repeats in the functions that it calls."
 
@@ -394,8 +386,8 @@ def _all_of(
         assert built.library is not None
         text = built.kernel.sources[DEVICES[built.device].text]
         file = _file_of(built.kernel, DEVICES[built.device].text)
-        routines, elsewhere = _routines(built.library.path, file, has_threads(text))
-        one = Assembly(built.kernel.label, version, text, tuple(routines), elsewhere=elsewhere)
+        routines = _routines(built.library.path, file, has_threads(text))
+        one = Assembly(built.kernel.label, version, text, tuple(routines))
         if remarks:
             one = replace(one, remarks=_remarks_of(one, remarks_of(built, setting.progress)))
         if sizes:
@@ -538,11 +530,8 @@ def _file_of(kernel: Kernel, kind: str) -> str:
     return f"{kernel.name} ({kind})" if is_torch_free(kernel) else kernel.name
 
 
-def _routines(path: Path, file: str, threads: bool) -> tuple[list[Routine], tuple[tuple[str, int], ...]]:
-    """Return the functions of a library that have something of the text in them, those with most of it first.
-
-    Where none has, also to which other texts the instructions belong.
-    """
+def _routines(path: Path, file: str, threads: bool) -> list[Routine]:
+    """Return the functions of a library that have something of the text in them, those with most of it first."""
     functions = _disassembled(path)
     places = lines_of((address for rows in functions.values() for address, _ in rows), path)
     lines = {at: place.line for at, place in places.items() if place.file == file}
@@ -551,8 +540,7 @@ def _routines(path: Path, file: str, threads: bool) -> tuple[list[Routine], tupl
         if own := sum(address in lines for address, _ in rows):
             instructions = tuple(Instruction(address, _plain(text), lines.get(address, 0)) for address, text in rows)
             found.append((own, Routine(name, instructions, tuple(loops_of(instructions, threads)))))
-    elsewhere = () if found else tuple(Counter(place.file for place in places.values()).most_common())
-    return [routine for _, routine in sorted(found, key=lambda each: -each[0])], elsewhere
+    return [routine for _, routine in sorted(found, key=lambda each: -each[0])]
 
 
 def _disassembler() -> tuple[str, ...]:
