@@ -198,8 +198,6 @@ passed \d+ arguments, but takes|^too many arguments provided to function-like ma
     A lambda begins with its brackets: [&]\1 { return ...; }.
   in ^\s*(function|func|fn|fun|async|final|procedure)\s+[\w:]+[*&]*(?:\s+\w+)?\s*\(
     C++ has no '\1' before a function: its first word is the type that it returns.
-  in [(,]\s*(TYPE)\s+(\w+)\s*([&*])\s*[,)]
-    The '\3' stands before the name: \1\3 \2.
   in (?:=|\breturn|[-+*/(,])\s*\(\s*(float|double|int|int64_t|bool)\s+(\w+)\s*\)\s*[-+*/;,)]
     To convert a value, write \1(\2).
 """)
@@ -220,14 +218,8 @@ def _operator_misspelt(match: re.Match[str], record: Record) -> str:
 
 rules.table(r"""
 ^expected|^missing template arguments|^named return values|^stray '@'|incomplete type 'struct|unary '\*'|^indirection
-  in \[[^\[\]]*\b(\w+)\s*&\s*[,\]]
-    The & stands before the name: [&\1].
   in \w\s*\([^()]*,\s*\)\s*(?:const\s*)?\{|\]\s*\([^()]*,\s*\)
     Take the ',' before the ')' away: after the last parameter C++ has none.
-  in \]\s*\([^()]*\)\s*(?:mutable\s*)?(?:->\s*[\w:]+\s*)?return\b
-    The body of a lambda stands in { }: [&](...) { return ...; }.
-  in ^\s*(?!return\b|else\b|struct\b|class\b|enum\b|union\b|namespace\b)[\w:<>]+[*&]*\s+[*&]*(\w+)\s*\{\s*return\b
-    A function has ( ) after its name, even without parameters: \1() { ... }.
 ^expected (?:primary-)?expression(?: before '\.'|$)|^unexpected namespace name '\w+'|type name is not allowed
 does not refer to a value|^expected unqualified-id before '\.'|^cannot use dot operator on a type
   in (?<![\w.:>])torch\.(\w+)
@@ -237,9 +229,6 @@ does not refer to a value|^expected unqualified-id before '\.'|^cannot use dot o
   in (?<![\w.:>])([A-Za-z_]\w*)\.(\w+)
   text \b(?:struct|(?<!enum )class)\s+%1\b
     '\1' is a type, and only its objects have members: \1 g; and then g.\2.
-  in (?<![\w.:>])([A-Za-z_]\w*)\.(\w+)
-  text \b(?:enum|namespace)\s+(?:class\s+|struct\s+)?%1\b
-    Use '::' after '\1', not a dot: \1::\2.
 ^(?!treating)
   in (?<![\w:?])\b(std|at|torch|c10):(?!:)\s*(\w+)
     A namespace takes two colons, '::': write \1::\2.
@@ -304,8 +293,6 @@ STUCK|label
     A dispatch takes the dtype of a tensor: x.scalar_type().
   in (\w*data_ptr|item|accessor)\s*\(\s*(\w+)\s*[,)]
     The type stands in < >: \1<\2>().
-  in \bsizeof\s+(TYPE)
-    The type stands in ( ): sizeof(\1).
   in (?:\breturn|=)\s*(float|double|int|int64_t|bool)\s+(\w+)\s*[;)*/+-]
     A value is converted with ( ): \1(\2).
   in \b(?:to|dtype|zeros|ones|empty|full|TensorOptions)\s*\((?:[^;]*[^\w;])?TYPE\s*[,)]|[=!]=\s*TYPE\s*\)
@@ -352,8 +339,6 @@ unable to find numeric literal|no matching literal operator|invalid suffix '|use
   in (?<![\w.])(\d+(?:\.\d*)?)([A-Za-z_]\w*)
   text (?<!\w)%2\b
     A product needs its *: \1 * \2.
-(?:operator\"\"|suffix ')([A-Za-z_]\w*)'
-    No number ends with '\1': a float ends with f, as in 1.0f, a whole number with nothing.
 """)
 
 
@@ -455,8 +440,6 @@ of an object of const type
 break statement used with OpenMP|'break' statement cannot be used in OpenMP
 (?:branch to/from|exit from|return from) OpenMP
     A loop of OpenMP cannot be left: its iterations run at the same time. Take the pragma away, or what leaves the loop.
-^scalar object '\w+' requires one element|^excess elements in scalar
-    Braces hold the values of an array, float a[] = {1, 2, 3}, and not of a pointer or a number.
 ^too many initializers for|^excess elements in (?:array|struct)|^too many initializer values
     The braces hold more values than there are elements: make the array longer, or take values away.
 """)
@@ -536,11 +519,6 @@ lvalue required as unary '&'|^cannot take the address of an rvalue
     zeros.
 ^array size missing in|^storage size of .* isn't known|needs an explicit size or an initializer
     Say how many values there are, float a[8], or take std::vector<float> a(n) for a number that varies.
-a converted constant expression|is not implicitly convertible to|could not convert .* to '(?:int64_t|int|long)
-  in \bcase\b
-    A case names a whole number, or a value of an enum: compare all else with if (...) ... else if (...).
-size of array .*has non-integral type|size of array has non-integer type|a converted constant expression
-    The size of an array is a whole number: static_cast<int64_t>(v) makes one of a float.
 ^two or more data types|^expected '>'|template argument|template-parameter
   in <[^;(){}<>]*?\b(?!(?:const|unsigned|typename|class|long|struct)\b)((?:\w+::)*\w+)\s+(?!(?:const|int)\b)((?:\w+::)*\w+)[^;(){}<>]*>
     Between \1 and \2 a ',' is missing.
@@ -576,8 +554,4 @@ call to non-'constexpr' function|integral constant expression
     The size of a std::array is known when the text is compiled: for another one take std::vector<float> v(n).
   in .
     This has to be known when the text is compiled: a number, or a constexpr.
-^expected (?:primary-)?expression before '\{'|^expected (?:identifier|variable name)|^capture default must be first
-^initializer list cannot be used on the right hand side of operator
-  in [=!]=\s*\{
-    Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3}).
 """)

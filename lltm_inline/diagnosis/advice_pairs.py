@@ -260,7 +260,7 @@ def _operator(match: re.Match[str], record: Record) -> str:
             f"'{record.called or 'this call'}' needs an operation that {types[0] if types else 'the type'} does not have: "
             f"define its operator, or hand over a lambda."
         )
-    for ask in (_of_values, _of_tensors, _of_operands, _of_own_types):
+    for ask in (_of_values, _of_tensors, _of_operands):
         if cure := ask(operator, types, record):
             return cure
     return f"There is no '{operator}' for these types." if types and operator else ""
@@ -306,17 +306,6 @@ def _of_operands(operator: str, types: list[str], record: Record) -> str:
     return ""
 
 
-def _of_own_types(operator: str, types: list[str], record: Record) -> str:
-    """Tell of an operator between values of a struct of the text."""
-    text = mask(record.text)
-    for kind in (re.sub(r"^const |[&*]$", "", item) for item in types):
-        if re.search(rf"(?<!enum )\b(?:struct|class)\s+{re.escape(kind)}\b", text):
-            return (
-                f"'{kind}' has no {operator} of its own: use it between members, or define operator{operator} for it."
-            )
-    return ""
-
-
 _BOTH = rf"\A(?:(?:const )?{NUMBER}&?(?:\n|\Z))+\Z"
 #: An operator, a type that it does not take, one in a line, and the cure.
 _OPERANDS = (
@@ -355,13 +344,6 @@ def _choice(match: re.Match[str], record: Record) -> str:
     ):
         return "Both values of a choice have one type: at::scalar_tensor(v, x.options()) makes a tensor of the number."
     return f"Both values of a choice have one type, and these are {types[0]} and {types[1]}: convert one to the other's type."
-
-
-rules.table(r"""
-^no 'operator(\+\+|--)\(int\)' declared|^cannot (?:in|de)crement value of type '
-  in (\+\+|--)
-    There is no \1 for this type: count in a whole number.
-""")
 
 
 @rules.rule(

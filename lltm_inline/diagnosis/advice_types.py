@@ -260,12 +260,10 @@ def _of_a_copy(name: str, record: Record) -> str:
     r"discards qualifiers|but function is not marked const|(?:assignment|increment|decrement) of (?:read-only|data-member|member)"
     r"|with const-qualified type|read-only variable is not assignable|no viable overloaded '[-+*/]?='|captured by copy"
     r"|no matching member function"
-    r"|cannot assign to .*const|assignment of function|^non-object type '.*\(.*\)' is not assignable|no viable overloaded operator\[\]"
+    r"|cannot assign to .*const|no viable overloaded operator\[\]"
 )
 def _constant(match: re.Match[str], record: Record) -> str:
     said = record.said
-    if re.match(r"assignment of function|non-object type", record.message):
-        return "This is a function, and nothing is assigned to it: what it gives back stands after return."
     if re.match(r"assigning to '.*\*' from", record.message):
         return ""
     if "no matching member" in record.message and "not marked const" not in said:
@@ -541,7 +539,4 @@ unrecognized .*option|unknown argument|unsupported option
     This compiler does not know that flag: take it out of cflags or of the kernel's flags.
 internal compiler error
     The compiler itself failed: simplify this line, or try the other compiler.
-static(?: assertion|_assert) failed(?!.*(?:the shared array|CUDA has))
-  in \bstatic_assert\b
-    The condition of this static_assert does not hold.
 """)
