@@ -35,10 +35,16 @@ std::vector<|no viable overloaded '[-+*/]?='
   in std::vector<[^<>;]*>\s+(\w+)\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)
   text [\w>]\s*\*\s*(?:const\s+|__restrict__\s+)?%2\b\s*[,;=)]
     The values of a vector are given by begin and end: \1(\2, \2 + \3).
+no matching (?:constructor|function).*std::vector<
+  in <\s*(std::vector<[^;]*>)\s*>\s*(\w+)\s*\(\s*([^,()]+),\s*([^,()]+)\)
+    \3 rows of \4 values each are \2(\3, \1(\4)).
 std::vector<|no viable overloaded '[-+*/]?='
   in (\w+)\s*[-+*/]=
   text \bstd::vector<[^;(){}]*>&?\s+%1\b
     A vector has no arithmetic: go through its elements, for (auto& one : \1) one += ...
+  text (std::vector<[^;={}]*>)\s+(\w+)\s*\[([^;\[\]]+)\]\s*;
+  in \b%2\s*(?:\.|\[[^\[\]]*\]\s*[-+*/]?=)
+    The [ ] with which '\2' is declared make an array of vectors: one with \3 values is \1 \2(\3).
 DeprecatedTypeProperties|'type' is deprecated|::type\(\) const' is deprecated
   in (\w+)\.type\(\)
     Write \1.scalar_type() in place of \1.type().
