@@ -146,7 +146,6 @@ measure/stats.py       run/test_timings run/test_benchmark
 measure/sweep.py       run/test_sweep
 analysis               test_assembly test_roofline
 analysis/roofline.py   test_roofline
-analysis/roofs.py      test_roofline
 calling.py             run/test_load run/test_call run/test_isolated
 ops                    ops/test_axpy ops/test_linear ops/test_cube test_registry ops/test_bad_input
 export                 export/test_python export/test_cpp export/test_kinds export/test_builds export/test_arguments

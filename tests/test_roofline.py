@@ -14,9 +14,8 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.analysis import roofs as roofs_module
-from lltm_inline.analysis.roofline import Roofline
-from lltm_inline.analysis.roofs import Level, Roofs, caches, roofs, working_sets
+from lltm_inline.analysis import roofline as roofs_module
+from lltm_inline.analysis.roofline import Level, Roofline, Roofs, caches, roofs, working_sets
 from lltm_inline.compiling import cache
 from lltm_inline.errors import InputError
 from lltm_inline.measure.machine import cpu_name, crowd

@@ -15,7 +15,7 @@ import lltm_inline as li
 from lltm_inline.analysis.assembly import Routine
 from lltm_inline.analysis.hot import Hot
 from lltm_inline.analysis.loops import Instruction, Loop
-from lltm_inline.analysis.roofs import Level, Roofs
+from lltm_inline.analysis.roofline import Level, Roofs
 from lltm_inline.analysis.why import Remark
 from lltm_inline.checking.report import Finding, Grid, Section
 from lltm_inline.compiling.toolchain import Toolchain

@@ -37,7 +37,7 @@ from ..run.executor import prepare
 from ..run.setting import Setting, choose_sizes
 from ..source.template import devices_of, is_torch_free, require_text
 from ..tables.words import percent
-from . import ptx, sass
+from . import cuda_code
 from .hot import Hot, hot_of
 from .loops import CALL, Instruction, Loop, called, calls_in_loops, loops_of
 from .reasons import (
@@ -116,7 +116,6 @@ class Assembly(Shown):
         note: what is shown instead of machine code, and what is missing.
         remarks: what the compiler says that it did with lines of the source, and why it did not do more; None if not requested.
         hot: which lines take the time; None if not requested.
-        elsewhere: for a library that contains none of the source, to which other files its instructions belong, and how many.
         MOST: how many instructions are shown; a longer page helps nobody, and takes a browser seconds.
     """
 
@@ -130,7 +129,6 @@ class Assembly(Shown):
     note: str = ""
     remarks: tuple[Remark, ...] | None = None
     hot: Hot | None = None
-    elsewhere: tuple[tuple[str, int], ...] = ()
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -189,16 +187,10 @@ class Assembly(Shown):
     @property
     def without_loops(self) -> str:
         """What is said of one without loops."""
-        if self.elsewhere:
-            counts = ", ".join(f"{plural(count, 'instruction')} of {file}" for file, count in self.elsewhere)
-            return (
-                "No instruction is of the text: all that it says was inlined until nothing was left, or lies in other files. "
-                f"The library has {counts}."
-            )
         if not self.routines:
             return (
                 "No instruction can be told to be of the text: the library has no line table (was it built with -g0?), "
-                "or neither addr2line nor llvm-symbolizer is on PATH."
+                "neither addr2line nor llvm-symbolizer is on PATH, or all that it says was inlined until nothing was left."
             )
         return "The text has no loops: what repeats, repeats in the functions that it calls."
 
@@ -386,7 +378,7 @@ def _all_of(
     kernels: Sequence[Kernel], setting: Setting, remarks: bool, sizes: Mapping[str, tuple[int, ...]]
 ) -> list[Assembly]:
     if DEVICES[setting.device].needs_gpu:
-        nvcc, paths = ptx.compiled(kernels, setting)
+        nvcc, paths = cuda_code.compiled(kernels, setting)
         return [_cuda_of(kernel, path, nvcc) for kernel, path in zip(kernels, paths, strict=True)]
     version = find_toolchain(setting.compiler, setting.cflags, setting.device).version
     found = []
@@ -394,8 +386,8 @@ def _all_of(
         assert built.library is not None
         text = built.kernel.sources[DEVICES[built.device].text]
         file = _file_of(built.kernel, DEVICES[built.device].text)
-        routines, elsewhere = _routines(built.library.path, file, has_threads(text))
-        one = Assembly(built.kernel.label, version, text, tuple(routines), elsewhere=elsewhere)
+        routines = _routines(built.library.path, file, has_threads(text))
+        one = Assembly(built.kernel.label, version, text, tuple(routines))
         if remarks:
             one = replace(one, remarks=_remarks_of(one, remarks_of(built, setting.progress)))
         if sizes:
@@ -422,7 +414,7 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     taken = [*done_again(of.text)]
     for line, name in _called_in_loops(of, _ALLOCATES):
         one = taken_memory(line, name, of.text)
-        taken += [one] if one and (line, Why.CHASES) not in {(each.line, each.why) for each in said} else []
+        taken += [one] if one else []
     named = " ".join(one.how for one in said)
     started = {line: name for line, name in _called_in_loops(of, _STARTS) if name not in named}
     taken += [Remark(line, _WAITS, f"{Why.THREADS} ({name})", Why.THREADS.help) for line, name in started.items()]
@@ -463,23 +455,23 @@ def _around(line: int, ends: Mapping[int, int]) -> int:
 
 
 def _silent(of: Assembly, spoken: set[int]) -> list[Remark]:
-    """Return the loops of the text that call something, or go through a list, and of which the compiler says nothing.
+    """Return the loops of the text that call something, and of which the compiler says nothing.
 
     g++ does not look at a loop out of which an exception may lead.
     """
     ends, found = extents(of.text), dict[int, dict[str, None]]()
     for loop in of.loops:
-        is_chain = loop.chases
         for one in loop.instructions:
             name, line = called(one), _around(one.line, ends)
             if name in loop.calls and not RARE.match(name):
                 found.setdefault(line or loop_that_calls(of.text, one.line, name), {})[name] = None
-            elif is_chain:
-                found.setdefault(line, {})
-    chases = (Remark(line, "not vectorised", "").because(Why.CHASES) for line in found if line and line not in spoken)
-    known = (Evidence(one, of.text, calls=[*found[one.line]]) for one in chases)
+    known = (
+        Evidence(Remark(line, "not vectorised", ""), of.text, calls=[*names])
+        for line, names in found.items()
+        if line and line not in spoken
+    )
     # One of the text's own may do much in a call, and then to call it costs nothing.
-    return [told for one in known if (told := because_of_calls(one) if one.calls else one.said)]
+    return [told for one in known if (told := because_of_calls(one))]
 
 
 def _by_time(of: Assembly) -> Assembly:
@@ -525,12 +517,12 @@ _WAITS = "waits"
 
 
 def _cuda_of(kernel: Kernel, path: Path, nvcc: Nvcc) -> Assembly:
-    made, file, routines = sass.translated(path, nvcc), _file_of(kernel, "cuda"), []
-    found = sass.listed(made.listing, file) if made.listing else ptx.listed(path.read_text(errors="replace"), file)
-    for name, rows in found:
+    (note, uses, listing), file, routines = cuda_code.translated(path, nvcc), _file_of(kernel, "cuda"), []
+    ptx = path.read_text(errors="replace")
+    for name, rows in cuda_code.listed_sass(listing, file) if listing else cuda_code.listed_ptx(ptx, file):
         instructions = tuple(starmap(Instruction, rows))
-        routines.append(Routine(demangle(name), instructions, tuple(loops_of(instructions)), made.uses.get(name, "")))
-    return Assembly(kernel.label, f"nvcc {nvcc.version}", kernel.cuda, tuple(routines), note=made.note)
+        routines.append(Routine(demangle(name), instructions, tuple(loops_of(instructions)), uses.get(name, "")))
+    return Assembly(kernel.label, f"nvcc {nvcc.version}", kernel.cuda, tuple(routines), note=note)
 
 
 def _file_of(kernel: Kernel, kind: str) -> str:
@@ -538,11 +530,8 @@ def _file_of(kernel: Kernel, kind: str) -> str:
     return f"{kernel.name} ({kind})" if is_torch_free(kernel) else kernel.name
 
 
-def _routines(path: Path, file: str, threads: bool) -> tuple[list[Routine], tuple[tuple[str, int], ...]]:
-    """Return the functions of a library that have something of the text in them, those with most of it first.
-
-    Where none has, also to which other texts the instructions belong.
-    """
+def _routines(path: Path, file: str, threads: bool) -> list[Routine]:
+    """Return the functions of a library that have something of the text in them, those with most of it first."""
     functions = _disassembled(path)
     places = lines_of((address for rows in functions.values() for address, _ in rows), path)
     lines = {at: place.line for at, place in places.items() if place.file == file}
@@ -551,8 +540,7 @@ def _routines(path: Path, file: str, threads: bool) -> tuple[list[Routine], tupl
         if own := sum(address in lines for address, _ in rows):
             instructions = tuple(Instruction(address, _plain(text), lines.get(address, 0)) for address, text in rows)
             found.append((own, Routine(name, instructions, tuple(loops_of(instructions, threads)))))
-    elsewhere = () if found else tuple(Counter(place.file for place in places.values()).most_common())
-    return [routine for _, routine in sorted(found, key=lambda each: -each[0])], elsewhere
+    return [routine for _, routine in sorted(found, key=lambda each: -each[0])]
 
 
 def _disassembler() -> tuple[str, ...]:

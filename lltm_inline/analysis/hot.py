@@ -224,13 +224,7 @@ def _place(library: Path) -> tuple[int, int]:
 
 
 def hot_of(built: Built, size: tuple[int, ...], setting: Setting) -> Hot:
-    """Call a kernel in the worker for a second or, where perf saw nothing of that, for some, and let it take samples.
-
-    Args:
-        built: for the CPU.
-        size: numbers in the order of the op's letters.
-        setting: with which it was built.
-    """
+    """Call a kernel in the worker for a second or, where perf saw nothing of that, for some, and let it take samples."""
     case = f"{size_text(built.op.named(size))}, forward"
     program = shutil.which("perf")
     if program is None:
@@ -317,10 +311,8 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
     Args:
         listed: for each sample what was counted, and its stack, the innermost frame first, an address, a function and a library in each
             line; then an empty line.
-        built: the kernel.
         first, shift: where the library was, and how far its code from its place in the file: some versions of perf write the one
             address, some the other.
-        case: what was called.
     """
     assert built.library is not None
     own = os.path.realpath(built.library.path)

@@ -54,25 +54,6 @@ _ONE_PLACE = (
 )
 _NEIGHBOURS = " (threads whose places lie less than 64 bytes apart wait for each other besides)"
 _ATOMIC = ", an atomic operation in each iteration, which waits for all threads: add up in a local variable, and do it once, at the end"
-#: Of a jump that may go on: what follows farther behind it is not where it goes on.
-_JUMP_BYTES = 6
-_COMPARES = ("comiss", "comisd")
-#: What else sets the flags by which a jump goes.
-_FLAGS = ("cmp", "test", "add", "sub", "inc", "dec", "and", "or", "xor", "shl", "shr")
-_BRANCHES = (
-    ", goes one way or another by a number: where these are random, each wrong guess of the processor costs some twenty clocks "
-    "(code that stores in each iteration, and adds the comparison to a count or a sum, does without)"
-)
-_GATHERS = (
-    ", reads places that numbers give which it has just read, as table[index[i]]: where these lie far apart, in more than a cache holds, "
-    "each is a wait for memory"
-)
-_CHASES = ", goes from each place in memory to the next one that it names, as through a tree or a list: each read waits for the one before"
-#: What is in a register: what changes from iteration to iteration as a counter does, or what was read at a place that such a one gives.
-_ITERATES, _READ = "iterations", "read"
-#: What fetches a number from memory into a register of the processor's own.
-_FETCHES = re.compile(r"mov(?:sxd?|zx)? +(\w+),(?:\w+ PTR )\[(.+?)\]")
-_FETCHES_MANY = re.compile(r"v(?:movdq[ua]|pmov[sz]x)\w* +[xyz]mm\d+,.*PTR \[(?!r[sb]p|rip)")
 #: As wide is a loop that reads each number by itself.
 _FEW = 2
 #: What reads one number into a part of a vector, or many from as many places.
@@ -135,16 +116,6 @@ def _changed(one: Instruction) -> set[str]:
 def _registers(text: str) -> set[str]:
     """Name the registers of the processor's own numbers in an operand, each by one name: `rax`, `eax` and `al` are one."""
     return {next(filter(None, found)) for found in _REGISTER.findall(text)}
-
-
-def _reached(come_from: Mapping[str, set[str]], start: str) -> set[str]:
-    """Name the registers from which that of a number may come, over others."""
-    reached, left = set[str](), [start]
-    while left:
-        new = come_from.get(left.pop(), set()) - reached
-        reached |= new
-        left += new
-    return reached
 
 
 @dataclass(frozen=True)
@@ -212,7 +183,6 @@ class Loop:
         words += _CONVERTS * converts + _DIVIDES * self.divides + _IN_ORDER * self.adds_in_order
         if self.calls:  # beside which nothing else counts for much
             return words
-        words += _CHASES * self.chases + _BRANCHES * self.branches + _GATHERS * self.gathers
         if self.is_atomic:
             return words + _ATOMIC
         return words + (_ONE_PLACE + _NEIGHBOURS * self.has_threads) * self.writes_one_place
@@ -226,71 +196,6 @@ class Loop:
     def divides(self) -> bool:
         """Whether it divides whole numbers; on x86."""
         return any(one.name in ("idiv", "div") for one in self.instructions)
-
-    @property
-    def branches(self) -> bool:
-        """Whether it jumps by a comparison of floats, and goes on either way; on x86.
-
-        What each square root asks does not count, as no number is negative as a rule, nor what ends the loop, which is once.
-        """
-        names, jumps = [one.name for one in self.instructions], 0
-        own = {one.address for one in self.instructions}
-        for at, name in enumerate(names):
-            if name.endswith(_COMPARES):
-                behind = self.instructions[at + 1 :]
-                after = (one for one in behind if _JUMP.match(one.name) or one.name.startswith(_FLAGS))
-                if (jump := next(after, None)) and _JUMP.match(jump.name):
-                    to = _TARGET.search(jump.text)
-                    follows = self.instructions.index(jump) + 1
-                    gaps = [one.address - jump.address for one in self.instructions[follows : follows + 1]]
-                    jumps += to is not None and int(to[1], 16) in own and gaps != [] and gaps[0] <= _JUMP_BYTES
-        return jumps > sum(name in _SQRT for name in names)
-
-    @property
-    def chases(self) -> bool:
-        """Whether the places of its reads come from such reads alone, through which it goes as through a tree or a list; on x86."""
-        now = dict[str, tuple[set[str], bool]]()  # from which registers, as they were at first, and whether by a read
-        for one in self.instructions:
-            moved = re.fullmatch(r"mov +(\w+),(?:QWORD PTR \[(\w+)(?:[+-]0x\w+)?\]|(\w+))", one.text)
-            if moved and (to := _registers(moved[1])):
-                at = _registers(moved[2] or moved[3]) - {"sp", "bp"}
-                froms = [now.get(register, ({register}, False)) for register in at]
-                is_read = moved[2] is not None or any(read for _, read in froms)
-                now[min(to)] = set().union(*(each for each, _ in froms)), is_read
-            else:
-                # What is computed besides is no pointer that was read.
-                now |= dict.fromkeys(_written(one), (set[str](), False))
-        come_from = {register: froms for register, (froms, _) in now.items()}
-        return any(read and register in _reached(come_from, register) for register, (_, read) in now.items())
-
-    @property
-    def gathers(self) -> bool:
-        """Whether it reads places that numbers give which it has just read, and not a pointer that it reads again; on x86."""
-        known = dict.fromkeys(self._counters, _ITERATES)
-        for one in self.instructions:
-            if _READ in {known.get(register) for place in one.places for register in place}:
-                return True
-            read = _registers(one.operands.partition(",")[2])
-            read |= set() if one.name.startswith(("mov", "lea")) else _written(one)
-            states = {known.get(register) for register in read}
-            if _FETCHES.fullmatch(one.text):
-                said = _READ if _ITERATES in states and not read & {"sp", "bp"} else ""
-            else:
-                said = next((state for state in (_READ, _ITERATES) if state in states), "")
-            known.update(dict.fromkeys(_changed(one), said))
-        # Vectors of places are read; clang++ counts them where it has strides.
-        texts = [one.text for one in self.instructions]
-        return any("gather" in text for text in texts) and any(map(_FETCHES_MANY.match, texts))
-
-    @property
-    def _counters(self) -> set[str]:
-        """The registers that an iteration takes on from the one before it: what it does first with them is to add to them."""
-        found, seen = set[str](), set[str]()
-        for one in self.instructions:
-            written = _written(one)
-            found |= written - seen if one.name in ("add", "sub", "inc", "dec") else set()
-            seen |= written
-        return found
 
     @property
     def adds_in_order(self) -> bool:

@@ -91,9 +91,6 @@ AS_ZERO = (
     "On x86, `const unsigned mode = __builtin_ia32_stmxcsr(); __builtin_ia32_ldmxcsr(mode | 0x8040);` before the loop has the processor "
     "take them as 0, and `__builtin_ia32_ldmxcsr(mode);` after it ends that."
 )
-_SOME_OF_THEM = (
-    "Where only some are asked for, as a median or the largest ten, std::nth_element or std::partial_sort takes less."
-)
 #: What an iteration hands to the next in a variable of one name, as a statement of its own: `s += x`, `++n`, `n++`, `m = std::max(m, x)`.
 _GOES_ON = re.compile(
     r"(?:(?<=[;{}),])|^|\belse\b)\s*(?:(\w+)\s*([-+*&|^])=(?!=)|(\w+)(\+\+|--)\s*(?=[;,])|(\+\+|--)(\w+)\s*(?=[;,])"
@@ -117,24 +114,14 @@ _SUM_ALONE = re.compile(r"[\s{]*(\w+)\s*\+=\s*([^;{}]+);[\s}]*")
 _ADDED_TO = re.compile(rf"(?:\+\+|--)\s*(\w+\s*{_INDEXED})|(\w+\s*{_INDEXED})\s*(?:\+\+|--|[-+]=(?!=))")
 #: A number that may wrap.
 _NARROW = re.compile(r"\b(?:int|unsigned|u?int32_t)\b")
-#: A number of a window that moves: `x[i + j]`, or `x[k]` for each k of it.
-_WINDOW = re.compile(r"\s*(?:\w+\()?\w+\s*\[([^\[\]()*]*)\]\)?\s*")
 #: A place in memory by its indices, none of which is read from memory itself.
 _PLACE_OF = re.compile(r"\b[A-Za-z_]\w*((?:\s*\[[^\[\]]*\])+)")
 #: What counts with a variable that it sets.
 _COUNTS = re.compile(r"\(\s*[^;]*=[^;]*;")
 #: An index that is computed ahead.
 _INDEX = re.compile(r"[\s;{](?:u?int\w*|size_t|auto|long)\s+(\w+)\s*=\s*([^;]+);")
-#: `y[n++] = x` behind an `if`: some are taken, and moved together.
-_COUNTED_PLACE = re.compile(
-    r"\[[^\[\]]*?\b(\w+)\+\+\s*\]\s*=(?!=)|\[\s*(\w+)\s*\]\s*=(?!=)[^;]*;\s*(?:\+\+\s*\2|\2\s*\+\+|\2\s*\+=\s*1)\s*;"
-)
 #: What has a place for each key.
 _KEYED = re.compile(r"\bstd::(?:unordered_)?(?:multi)?(?:map|set)\s*<[^;(){}]*>\s*&?\s*(\w+)")
-_WITHOUT_IF = (
-    "Where the `if` goes either way at random, write in each iteration and count by the comparison, as in `y[{0}] = x; {0} += x > 0;`; "
-    "`y` needs room for one more than are kept, and what lies after the last one is to be set again."
-)
 #: What takes memory where a vector or a string has no room for it, and none where it has.
 _KEPT = re.compile(
     r"\b(\w+)\s*\.\s*(?:assign|resize|insert|append|(?:push|emplace)_back)\(|(?:^|[;{})])\s*(\w+)\s*\+?=\s*[A-Za-z_][\w.]*\s*;"
@@ -324,7 +311,7 @@ def defined(text: str) -> list[Function]:
 
 
 def done_again(text: str) -> Iterator[Remark]:
-    """Yield where a loop calls a function of the text, which has a loop itself, in each iteration with the same; and where it sorts."""
+    """Yield where a loop calls a function of the text, which has a loop itself, in each iteration with the same."""
     masked = mask(text)
     for function in defined(text):
         body = masked[slice(*function.body)]
@@ -339,10 +326,6 @@ def done_again(text: str) -> Iterator[Remark]:
                 over = f" over `{_counter(head)}`" * bool(_counter(head))
                 how = f"`{call.name}{given}` in each iteration, which is the same in all as far as the text shows"
                 yield Remark(line, "repeats", how, f"Compute it once, before the loop{over}.")
-    for call in all_calls(text):
-        is_sort = call.name in ("sort", "stable_sort") and text.startswith("std::", call.start)
-        if is_sort and _nest(text, line := _line(text, call.start)):
-            yield Remark(line, "sorts", "all of it in each iteration", _SOME_OF_THEM)
 
 
 def _changed(iteration: str) -> set[str]:
@@ -362,11 +345,9 @@ def another_order(known: Evidence) -> str:
     There is no fix where an iteration needs the result of the one before it, as in a filter, or in a counter that says where
     to write.
     """
-    said, body = known.reduction, known.body
+    said = known.reduction
     if help := _in_a_local(known):
         return help
-    if re.search(r"\bif\b", body) and (counted := _COUNTED_PLACE.search(body)):
-        return _WITHOUT_IF.format(counted[1] or counted[2])
     if "(m" in said:
         return _OF_LARGEST if "+" not in said and "*" not in said else Why.IN_ORDER.help
     ways = _in_another_order(known.head, said)
@@ -444,10 +425,9 @@ def because_of_branches(known: Evidence) -> Remark:
     if early := _early(known):
         return early
     inner = [range(loop.start, loop.end) for loop in find_loops(body)]  # what another loop has in it is its own matter
-    own = [found.end() for found in re.finditer(r"\bif\b", body) if not any(found.start() in each for each in inner)]
-    if own and _GROWN.search(body, own[0]):
-        return replace(one, help=f"Give the vector its length before the loop. {_WITHOUT_IF.format('k')}")
-    return replace(one, help=one.help * (one.why is not Why.BRANCHES or own != []))
+    ifs = [found.start() for found in re.finditer(r"\bif\b", body)]
+    has_own = any(not any(place in each for each in inner) for place in ifs)
+    return replace(one, help=one.help * (one.why is not Why.BRANCHES or has_own))
 
 
 def _declared(body: str) -> str:
@@ -467,9 +447,7 @@ def far_for_long_steps(known: Evidence) -> Remark:
 def _places(body: str, whole: str) -> Iterator[tuple[str, set[str]]]:
     """Yield each place of an iteration by its indices, and what is added in the last one: what leads along a row.
 
-    Args:
-        body: of the iteration.
-        whole: in which indices may be computed ahead.
+    In `whole`, indices may be computed ahead.
     """
     for name, index in _INDEX.findall(whole):
         body = re.sub(rf"\b{name}\b", index, body)
@@ -478,25 +456,15 @@ def _places(body: str, whole: str) -> Iterator[tuple[str, set[str]]]:
 
 
 def _sum_again(known: Evidence) -> Remark | None:
-    """Say that a sum or a product begins again in each iteration of the loop around it, though it is the same, or most of it is."""
+    """Say that a sum or a product begins again in each iteration of the loop around it, though it is the same."""
     head, (around, whole) = known.head, (*known.nest[1:2], ("", ""))[0]
     found, outer = _SUM_ALONE.fullmatch(known.body), _counter(around)
     if not outer or not found or not re.search(rf"\b{found[1]}\s*=(?!=)[^;]*;", whole):
         return None
-    changes, alone = _changed(whole), not has_threads(known.text)
-    terms = {*_NAMES.findall(found[2])} - {_counter(head)}
-    if alone and (window := _WINDOW.fullmatch(found[2])):
-        along = {each.strip() for each in window[1].replace("-", "+").split("+")}
-        ends = [{*_NAMES.findall(each)} for each in head.split(";")[:2]]
-        is_moved = along == {_counter(head)} and all(outer in names for names in ends) and "--" not in head
-        if is_moved or {outer, _counter(head)} <= along:
-            return known.said.because(Why.MOVED_SUM, outer, found[1])
-    if outer in terms or not terms.isdisjoint(changes) or _MAY_CHANGE.search(_CALLS_OF_NUMBERS.sub("(", whole)):
-        return None
-    if ({outer} | changes - {_counter(head)}).isdisjoint(_NAMES.findall(head)):
-        return known.said.because(Why.SAME_SUM, outer)
-    is_longer = re.search(rf"=\s*0\s*;\s*\w+\s*<=?\s*{outer}\s*;", head) and alone
-    return known.said.because(Why.LONGER_SUM, outer, found[1]) if is_longer else None
+    changes, own = {outer} | _changed(whole), {_counter(head)}
+    is_same = changes.isdisjoint({*_NAMES.findall(found[2])} - own) and (changes - own).isdisjoint(_NAMES.findall(head))
+    may_change = _MAY_CHANGE.search(_CALLS_OF_NUMBERS.sub("(", whole))
+    return known.said.because(Why.SAME_SUM, outer) if is_same and not may_change else None
 
 
 def _sum_beside_vectors(known: Evidence) -> Remark | None:
@@ -537,7 +505,6 @@ _ADVICE: tuple[tuple[tuple[Why, ...], str, _Advice], ...] = (
     ((Why.FAR,), "-strides", lambda known: known.said.because(Why.UNCLEAR_PLACES, help="")),
     ((), "has_sqrt", _same_root),
     ((), "has_sqrt", Why.SQRT),
-    ((), "chases", Why.CHASES),
     ((), "is_atomic", Why.ATOMIC),
     ((), "rereads", Why.BYTES),
     ((), "divides", Why.DIVISION),

@@ -69,24 +69,14 @@ _REASONS: tuple[tuple[str, Why], ...] = (
 
 
 def remarks_of(built: Built, progress: Progress | bool | None = None) -> tuple[Remark, ...]:
-    """Compile a kernel once more, unless the cache has it, and return what the compiler says of the lines of its text, in their order.
-
-    Args:
-        built: for the CPU.
-        progress: as for `build`.
-    """
+    """Compile a kernel once more, unless the cache has it, and return what the compiler says of the lines of its text, in their order."""
     assert built.job is not None
     [told] = run_jobs([replace(built.job, only="remarks")], progress)
     return told_in(told.path.read_text(), built.kernel.name, built.kernel.cpp)
 
 
 def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
-    """Read what a compiler has printed.
-
-    Args:
-        printed: its lines.
-        name: of the kernel, as `#line` gives it.
-        text: of the kernel: of calls, only those of its own functions are told.
+    """Read what a compiler has printed of a kernel, `name` for `#line`; of calls, only those of its text's own functions are told.
 
     Example:
         >>> told_in("a/b:3:9: optimized: loop vectorized using 32 byte vectors", "a/b", "")

@@ -29,11 +29,6 @@ class Why(StrEnum):
         return member
 
     # What the machine code of a loop shows as well.
-    CHASES = (
-        "it goes from each place in memory to the next one that it names, as through a tree, a list or the chains of a hash table",
-        "Keep what it reads side by side in a std::vector: where keys are whole numbers and not too large, one that is indexed by "
-        "them needs no search.",
-    )
     ATOMIC = (
         "it reads or writes an atomic variable, one at a time and in order",
         "Add up in a local variable, and do the atomic operation once, when the loop is done.",
@@ -141,15 +136,6 @@ class Why(StrEnum):
     # What the text shows.
     EARLY = "the loop may end early"
     SAME_SUM = "it computes the same for each `{0}`", "Do it once, before the loop over `{0}`."
-    LONGER_SUM = (
-        "for each `{0}` it adds up again what it has added up for the one before",
-        "Begin `{1}` before the loop over `{0}`, and add what is new alone.",
-    )
-    MOVED_SUM = (
-        "for each `{0}` it adds up again all but one of the numbers that it has added up for the one before",
-        "Go on with `{1}` from one `{0}` to the next: add the number that comes in, and take away the one that goes out (errors of "
-        "rounding go on with it: in double they are small, or begin anew now and then).",
-    )
     SHARED_PLACE = (
         "each iteration adds to a place that data give, as in `{0}`: where neighbours give the same one, each waits for the one before it",
         "Where that is so, add to four tables in turn, and add these up at the end.",
@@ -171,7 +157,7 @@ class Remark:
     Attributes:
         line: of the kernel's text.
         what: `vectorised`, `not vectorised`, `inlined`, `not inlined` or `unrolled`; by the machine code `allocates` or `waits`; by
-            the text `repeats` or `sorts`; where the time was measured, `subnormal`.
+            the text `repeats`; where the time was measured, `subnormal`.
         how: how far, or why not.
         help: what would change it, in a sentence; empty where nothing need be changed.
         share: of the time that its lines took, where that was measured.

@@ -30,12 +30,10 @@ _REQUIRED = re.compile(
 _INCLUDED = re.compile(r"(?:In file included|\s+) from (?P<file>[^\n]+?):(?P<line>\d+)(?::\d+)?[,:]$")
 _LINKER = re.compile(
     r"""undefined\ (?:reference\ to|symbol:?)\s+(?P<symbol>[`'"]?[^\n]+)
-      | symbol\ not\ found\ in\ flat\ namespace\s+(?P<flat>\S+)
       | (?:multiple\ definition\ of|duplicate\ symbol:?)\s+(?P<duplicate>[^\n;]+)
       | cannot\ find\ (?P<library>-l\S+)""",
     re.X,
 )
-_MACOS_SYMBOL = re.compile(r'  "([^"]+)", referenced from:')
 _DRIVER = re.compile(
     r"(?:\S+: )?(?:fatal error: |error: |LLVM ERROR: )?"
     r"(?P<message>Killed signal terminated program \S+|virtual memory exhausted.*|out of memory.*"
@@ -123,13 +121,7 @@ class Record:
 
 
 def read(log: str) -> list[Record]:
-    """Read the text of compiler, linker and loader.
-
-    Args:
-        log: the text, with or without excerpts.
-
-    Returns:
-        Errors and warnings in the order of the log, a line that is repeated word for word only once.
+    """Read errors and warnings in the order of a log, with or without excerpts; a line that is repeated word for word only once.
 
     Example:
         >>> [record] = read("lltm/fused:5:15: error: expected ';' before '}' token")
@@ -151,7 +143,7 @@ def read(log: str) -> list[Record]:
             continue
         goes_on = False
         # Excerpts are most of a long log: leave them before any regular expression runs.
-        if line[:1] == " " and "required" not in line and "referenced from" not in line and "undefined" not in line:
+        if line[:1] == " " and "required" not in line and "undefined" not in line:
             continue
         if ": In " in line or ": At " in line or line.startswith("In file included"):
             trail = []
@@ -222,43 +214,33 @@ def _elsewhere(line: str) -> Iterator[Record]:
         if match["library"]:
             yield Record("", 0, 0, "error", f"the linker cannot find {match['library']}")
             return
-        raw = match["symbol"] or match["flat"] or match["duplicate"]
+        raw = match["symbol"] or match["duplicate"]
         symbol = demangle(raw.strip().strip("`'\"").rstrip(";"))
         what = "is defined several times" if match["duplicate"] else "is declared and used, but defined nowhere"
         yield Record("", 0, 0, "error", f"'{symbol}' {what}", symbol=symbol)
-    elif match := _MACOS_SYMBOL.match(line):
-        symbol = demangle(match[1])
-        yield Record("", 0, 0, "error", f"'{symbol}' is declared and used, but defined nowhere", symbol=symbol)
     elif match := _DRIVER.match(line):
         yield Record("", 0, 0, "error", match["message"])
 
 
 @lru_cache(maxsize=256)
 def demangle(symbol: str) -> str:
-    """Turn a linker's name into the C++ one.
-
-    Args:
-        symbol: `_Z4gatef`, or a name that is readable already.
-
-    Returns:
-        `gate(float)`; without `c++filt` on the machine only `gate`.
+    """Turn a linker's name into the C++ one, `_Z4gatef` into `gate(float)`; without `c++filt` on the machine only into `gate`.
 
     Example:
         >>> demangle("gate(float)")
         'gate(float)'
     """
     symbol = symbol.split(" (")[0] if symbol.startswith("_Z") else symbol
-    mangled = symbol.removeprefix("_") if symbol.startswith("__Z") else symbol
-    if not mangled.startswith("_Z"):
+    if not symbol.startswith("_Z"):
         return symbol
     tool = shutil.which("c++filt") or shutil.which("llvm-cxxfilt")
     if tool:
         done = subprocess.run(
-            [tool, mangled], capture_output=True, encoding="utf-8", errors="replace", timeout=10, check=False
+            [tool, symbol], capture_output=True, encoding="utf-8", errors="replace", timeout=10, check=False
         )
         if done.returncode == 0 and not done.stdout.startswith("_Z"):
             return done.stdout.strip()
-    return demangle_name(mangled)
+    return demangle_name(symbol)
 
 
 def demangle_name(mangled: str) -> str:

@@ -161,15 +161,7 @@ def _diagnostic(record: Record, label: str, sources: Mapping[str, str]) -> Diagn
 
 
 def excerpt_of(text: str, line: int, column: int) -> str:
-    """Show a line of a text, the one before it, and a caret under the column.
-
-    Args:
-        text: the source.
-        line: from 1.
-        column: from 1, or 0 for no caret.
-
-    Returns:
-        The lines, indented by two; nothing when the text has no such line.
+    """Show a line of a text, the one before it, and a caret under the column, unless that is 0; nothing for a line that is not there.
 
     Example:
         >>> print(excerpt_of("int x = 1;\\nint y = foo;", 2, 9))
@@ -207,16 +199,10 @@ def describe(
     """Write the message of a `BuildError`.
 
     Args:
-        kernel_label: `lltm/fused@2`.
-        diagnostics: as `parse` returned them.
-        compiler: `g++ 12.2.0`.
-        torch_version: `2.13.0+cpu`.
+        kernel_label, diagnostics, compiler, torch_version: what did not compile, as `parse` found it, and by what.
         parent: label of the revision this one was edited from, or nothing.
         changed_lines: how many lines the edit changed, None when unknown.
         log: the full text; the message only says how long it is.
-
-    Returns:
-        Several lines without a newline at the end.
 
     Example:
         >>> about = {"compiler": "g++ 12.2.0", "torch_version": "2.13.0", "parent": "a/b", "log": ""}

@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .. import ops
 from ..base.device import DEVICES
 from ..cpp.bodies import split
 from ..cpp.functions import Function, find_function
@@ -15,6 +14,7 @@ from ..cpp.masks import directives, headers, mask
 from ..errors import DefinitionError
 from ..model.kernel import Kernel
 from ..model.op import Argument
+from ..ops import KERNELS
 from ..run.cases.case import Case
 from ..run.cases.drawing import make_inputs
 from ..source.binding import InputCheck, generate_binding, input_checks, refuses_negated, schemas
@@ -388,7 +388,7 @@ def _launch(launcher: Launcher, dtypes: Sequence[str], types: Sequence[str]) -> 
 
 def _doc(kernel: Kernel) -> str:
     """Return a kernel's doc for its file. One that ships goes on behind its formula about other kernels, and ends there."""
-    if kernel.doc not in {shipped.doc for room in ops.ROOMS for shipped in room.KERNELS}:
+    if kernel.doc not in {shipped.doc for shipped in KERNELS}:
         return kernel.doc
     formula = re.match(r".*?\n\n {4}.*?\n\n(?=\S)(?:[a-z].*?\n\n)?", kernel.doc, re.DOTALL)
     return formula[0] if formula else kernel.doc

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..base.above import Shown
 from ..model.op import Op
-from ..ops import ROOMS
+from ..ops import OPS
 from .plan import Part, Plan
 
 #: The version of the format of `kernel.json`.
@@ -71,7 +71,7 @@ def origin_file(plan: Plan) -> dict[str, str]:
         "name": plan.name,
         "kernels": [_entry(part) for part in plan.parts],
     }
-    if not any(plan.op is room.OP for room in ROOMS):  # who takes it back may not know it
+    if not any(plan.op is one for one in OPS):  # who takes it back may not know it
         said = {field.name: getattr(plan.op, field.name) for field in fields(Op) if field.name not in _IN_REFERENCE}
         data["declaration"] = said
     return {ORIGIN: json.dumps(data, indent=2, ensure_ascii=False) + "\n"}

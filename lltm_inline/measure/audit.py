@@ -59,8 +59,6 @@ class Auditor:
         same addresses expose results that are kept.
 
         Args:
-            label: of the kernel.
-            function: the kernel, loaded.
             times: how many calls, and how often; with 1 it is seen to be right, and no more than that.
 
         Raises:
@@ -101,10 +99,7 @@ class Auditor:
         """Compare the outputs of one call, where there is something to compare them with.
 
         Args:
-            label: of the kernel.
-            results: what it returned.
-            one: its inputs.
-            before: what they were before the call, where it changes them.
+            before: what the inputs were before the call, where it changes them.
             when: what to say of a wrong one.
 
         Raises:

@@ -63,8 +63,6 @@ class Ring:
         op: makes the inputs; `op.parameters` (default: all floating-point tensors) want gradients.
         size: numbers in the order of the op's letters.
         dtype: of the floating-point tensors.
-        device: where the tensors live.
-        seed: of the values.
     """
 
     def __init__(self, op: Op, size: Sequence[int], *, dtype: torch.dtype, device: str, seed: int = SEED) -> None:
@@ -192,21 +190,16 @@ class Stack:
 
     Args:
         op: makes the inputs; `op.parameters` (default: all tensors) want gradients.
-        size: of the first layer.
-        depth: number of layers.
+        size: of the first of `depth` layers.
         dtype: of the floating-point tensors.
-        device: where the tensors live.
-        seed: of the values.
 
     Raises:
         InputError: see `layer_sizes`; or the first output has another dtype than the first input.
     """
 
-    def __init__(
-        self, op: Op, size: Sequence[int], depth: int, *, dtype: torch.dtype, device: str, seed: int = SEED
-    ) -> None:
+    def __init__(self, op: Op, size: Sequence[int], depth: int, *, dtype: torch.dtype, device: str) -> None:
         place = DEVICES[device].tensors
-        generator = torch.Generator(place).manual_seed(seed)
+        generator = torch.Generator(place).manual_seed(SEED)
 
         self.layers: list[tuple[Any, ...]] = []
         self.wanted: list[torch.Tensor] = []

@@ -6,8 +6,6 @@ The speeds are what PyTorch itself reaches here, now, with the threads it has no
 from __future__ import annotations
 
 import platform
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -78,15 +76,9 @@ def columns(function: Function, size: Sequence[int], dtype: torch.dtype) -> dict
 @cache
 def cpu_name() -> str:
     """Name the processor as its maker does."""
-    if sys.platform == "linux":
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith(("model name", "Model", "cpu model")):
-                return " ".join(line.partition(":")[2].split())
-    if sys.platform == "darwin":
-        command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)
-        if answer.returncode == 0:
-            return answer.stdout.strip()
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+        if line.startswith(("model name", "Model", "cpu model")):
+            return " ".join(line.partition(":")[2].split())
     return platform.processor() or platform.machine()
 
 
@@ -98,10 +90,6 @@ def peak(dtype: torch.dtype = torch.float32, device: str = "cpu") -> Peak:
 
     Args:
         dtype: floating-point type of both.
-        device: `cpu`, `cuda` or `cuda-cpu`.
-
-    Returns:
-        Bytes and operations a second.
     """
     return _peak(dtype, DEVICES[device].tensors, torch.get_num_threads())
 

@@ -67,8 +67,6 @@ def take_round(series: Series, order: random.Random, *, audited: bool, counted: 
     """Take one sample of every kernel, in random order.
 
     Args:
-        series: what is timed; its samples grow.
-        order: draws the order.
         audited: compare the results of the last timed call with the reference.
         counted: keep the sample.
 

@@ -19,7 +19,7 @@ FEWEST = math.ceil(math.log2(2 / (1 - CONFIDENCE)))
 
 
 @lru_cache(maxsize=4096)
-def rank(n: int, confidence: float = CONFIDENCE) -> int:
+def rank(n: int) -> int:
     """Return k such that the k-th smallest and k-th largest of n samples enclose the median; 0 if none do.
 
     Source: the binomial (sign test) interval, Conover, Practical Nonparametric Statistics, section 3.2.
@@ -28,7 +28,7 @@ def rank(n: int, confidence: float = CONFIDENCE) -> int:
         >>> rank(7), rank(8), rank(100)
         (0, 1, 37)
     """
-    allowed = (1 - confidence) / 2 * 2**n if n < 1000 else int((1 - confidence) / 2 * 2**52) << (n - 52)
+    allowed = (1 - CONFIDENCE) / 2 * 2**n if n < 1000 else int((1 - CONFIDENCE) / 2 * 2**52) << (n - 52)
     below, k = 0, 0
     while True:
         below += math.comb(n, k)

@@ -1,6 +1,6 @@
 // What the processor can do at most: operations a second, and bytes a second from each level of its memory.
 //
-// It is compiled once per machine, with the flags of kernels, and called through `ctypes` by analysis/roofs.py. Each
+// It is compiled once per machine, with the flags of kernels, and called through `ctypes` by analysis/roofline.py. Each
 // measurement is the best of many samples, as whoever works beside us can only make one slower.
 
 #include <atomic>

@@ -8,8 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..analysis.roofline import Roofline, intensity
-from ..analysis.roofs import Roofs
+from ..analysis.roofline import Roofline, Roofs, intensity
 from ..errors import InputError
 from ..tables.words import three
 from .figure import BASELINE_COLOUR, GREY, WHITE, open_figure, plain, set_ticks, styles_of

@@ -226,12 +226,6 @@ void forward(const at::Tensor& x) {
             4,
             "write data_ptr<T>()",
         ),
-        ("int i = cuda.grid(1);", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "blockIdx.x *"),
-        ("int i = cuda.threadIdx.x;", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "threadIdx alone"),
-        ("cuda.syncthreads();", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "__syncthreads()"),
-        ("cuda.atomic.add(y, i, v);", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "atomicAdd(&y[i]"),
-        ("auto t = cuda.shared.array(9);", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "__shared__"),
-        ("int i = tl.program_id(0);", 'lltm/fused(1): error: identifier "tl" is undefined\n', 1, "blockIdx.x"),
         (
             "template <class T> __global__ void k(at::PackedTensorAccessor64<T> x) {}",
             'lltm/fused(1): error: too few arguments for alias template "at::PackedTensorAccessor64"\n',
@@ -240,8 +234,8 @@ void forward(const at::Tensor& x) {
         ),
     ],
 )
-def test_what_nvcc_says_of_a_launch_and_of_other_languages(text: str, log: str, line: int, words: str) -> None:
-    """An argument is shown in its own line; the names of Numba and Triton get those of CUDA C++."""
+def test_what_nvcc_says_of_a_launch(text: str, log: str, line: int, words: str) -> None:
+    """An argument is shown in its own line; an accessor has a type and a number of dimensions."""
     item = parse_one(log, text)
     assert item.line == line and words in item.help, str(item)
 
@@ -258,13 +252,10 @@ def test_what_nvcc_says_of_a_launch_and_of_other_languages(text: str, log: str, 
         "mold: error: undefined symbol: gate(float)\n>>> referenced by main.cpp\n>>>               "
         "main.o:(forward(float))",
         "lltm/fused:3: error: undefined reference to 'gate(float)'\ncollect2: error: ld returned 1 exit status",
-        'Undefined symbols for architecture arm64:\n  "gate(float)", referenced from:\n      forward(float) in main.o\n'
-        "ld: symbol(s) not found for architecture arm64",
         "OSError: /somewhere/library.so: undefined symbol: _Z4gatef",
         "ImportError: /somewhere/library.so: undefined symbol: _Z4gatef",
-        "ImportError: dlopen(library.so, 0x0002): symbol not found in flat namespace '__Z4gatef'",
     ],
-    ids=["ld", "lld", "mold", "gold", "ld64", "ctypes", "import", "dyld"],
+    ids=["ld", "lld", "mold", "gold", "ctypes", "import"],
 )
 def test_undefined_symbol_of_every_linker(log: str) -> None:
     """Each linker and loader says it in its own words; all of them lead to the line that calls the function."""

@@ -3,10 +3,4 @@
 `python` is the reference; `aten` has a derivative worked out by hand, and reads each value as seldom as can be.
 """
 
-from __future__ import annotations
-
-from ...model.registry import registry
-from . import aten, python
-
-OP = registry.register(python.OP)
-KERNELS = (registry.register(aten.KERNEL),)
+KERNELS = ("aten",)

@@ -3,10 +3,4 @@
 `python` is the reference; `aten` has a backward made of two convolutions, and picks the library that is fast for each.
 """
 
-from __future__ import annotations
-
-from ...model.registry import registry
-from . import aten, python
-
-OP = registry.register(python.OP)
-KERNELS = (registry.register(aten.KERNEL),)
+KERNELS = ("aten",)

@@ -4,10 +4,4 @@
 backward that asks of each gradient whether it is wanted.
 """
 
-from __future__ import annotations
-
-from ...model.registry import registry
-from . import aten, python
-
-OP = registry.register(python.OP)
-KERNELS = (registry.register(aten.KERNEL),)
+KERNELS = ("aten",)

@@ -7,13 +7,4 @@ step of that ladder: beside the formula it has an object that holds the weights.
 says what it changes over the one before and what that gains.
 """
 
-from __future__ import annotations
-
-from ...model.registry import registry
-from . import aten, class_, cuda, cuda_accessor, cuda_extern, fused, onednn, python, stable
-
-OP = registry.register(python.OP)
-KERNELS = tuple(
-    registry.register(module.KERNEL)
-    for module in (aten, fused, stable, onednn, class_, cuda, cuda_accessor, cuda_extern)
-)
+KERNELS = ("aten", "fused", "stable", "onednn", "class_", "cuda", "cuda_accessor", "cuda_extern")

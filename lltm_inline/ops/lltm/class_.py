@@ -37,14 +37,7 @@ graph use the operator.
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
-
-from ...errors import InputError
 from ...model.registry import Kernel
-
-__all__ = ["KERNEL", "cell_class"]
 
 CPP = r"""
 #include <ATen/ATen.h>
@@ -132,39 +125,3 @@ TORCH_LIBRARY_FRAGMENT(TORCH_EXTENSION_NAME, m) {
 """
 
 KERNEL = Kernel("lltm/class", cpp=CPP, doc=__doc__ or "")
-
-
-def cell_class(function: Any) -> Any:
-    """Return the class `LLTMCell` that a loaded `lltm/class` has registered: `torch.classes.NAMESPACE.LLTMCell`.
-
-    Each revision of the kernel has a namespace, and so a class, of its own.
-
-    Args:
-        function: what `li.load` returned for the kernel or a revision of it.
-
-    Returns:
-        The class. `cell = LLTMCell(weights, bias)` with (3S, S+F) and (3S) makes an object;
-        `cell.forward(input, old_h, old_cell)` with (B, F), (B, S) and (B, S) returns new_h and new_cell, each (B, S);
-        `cell.weights()` and `cell.bias()` are the tensors it was made with.
-
-    Raises:
-        InputError: the kernel's text registers no such class.
-
-    Example:
-        >>> import torch, lltm_inline as li
-        >>> LLTMCell = cell_class(li.load("lltm/class"))
-        >>> B, F, S = 3, 17, 5
-        >>> cell = LLTMCell(torch.randn(3 * S, S + F, requires_grad=True), torch.zeros(3 * S))
-        >>> new_h, new_cell = cell.forward(torch.randn(B, F), torch.zeros(B, S), torch.zeros(B, S))
-        >>> new_h.sum().backward()
-        >>> cell.weights().grad.shape
-        torch.Size([15, 22])
-    """
-    build = function.build
-    try:
-        return getattr(torch.classes, build.namespace).LLTMCell
-    except (AttributeError, RuntimeError):  # a kernel in Python has no library, a library of another text no such class
-        label = function.kernel.label
-        raise InputError(
-            f"kernel {label!r} registers no class LLTMCell: load 'lltm/class', or a revision of it"
-        ) from None
