@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.arguments import plural
+from ..cpp.bodies import split
 from ..cpp.functions import Function, find_function, laid_open
-from ..cpp.lists import split
 from ..cpp.masks import closing, mask
 from ..errors import DefinitionError
 from ..model.op import LIST
