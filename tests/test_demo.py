@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lltm_inline.demo import LINE, next_steps
+from lltm_inline.demo import LINE, main, next_steps
+from lltm_inline.errors import InputError
 from lltm_inline.model.registry import registry
 from lltm_inline.tables.timings import Timings
 
@@ -53,6 +54,19 @@ def test_the_whole_demo(tmp_path: Path) -> None:
     timings = Timings.from_json(tmp_path / "out" / "lltm.json")
     assert timings.kernels == ("lltm/python", "lltm/aten", "lltm/fused", "lltm/stable")
     assert json.loads((tmp_path / "out" / "lltm.json").read_text())
+
+
+def test_an_error_of_the_playground_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is said on standard error, without a traceback, and the exit code is 1."""
+
+    def refuse(*_: object) -> None:
+        raise InputError("nothing fits")
+
+    monkeypatch.setattr("lltm_inline.demo.run", refuse)
+    assert main(["--quick"]) == 1
+    assert capsys.readouterr() == ("", "InputError: nothing fits\n")
 
 
 def test_next_steps_work_as_typed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

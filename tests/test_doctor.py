@@ -326,6 +326,16 @@ def test_another_package_is_missing(package: str, module: list[str]) -> None:
     assert result.stderr == f"lltm-inline: No module named '{package}'\n  -> {packages.environment_command()}\n"
 
 
+@pytest.mark.full
+def test_the_doctor_needs_no_rich() -> None:
+    """What finds out what is missing works without it."""
+    command = [sys.executable, "-c", WITHOUT, "rich", "lltm_inline", "doctor"]
+    result = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(packages._HOME)}
+    )
+    assert "torch" in result.stdout and result.stderr == "" and result.returncode in (0, 1)
+
+
 def test_where_torch_is_or_comes_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """In a clone it is in the environment that make has made or makes; in one's own environment pip installs the clone."""
     home = tmp_path / "my clone"

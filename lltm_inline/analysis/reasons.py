@@ -425,9 +425,9 @@ def because_of_branches(known: Evidence) -> Remark:
     if early := _early(known):
         return early
     inner = [range(loop.start, loop.end) for loop in find_loops(body)]  # what another loop has in it is its own matter
-    ifs = [found.start() for found in re.finditer(r"\bif\b", body)]
-    has_own = any(not any(place in each for each in inner) for place in ifs)
-    return replace(one, help=one.help * (one.why is not Why.BRANCHES or has_own))
+    own = [found.start() for found in re.finditer(r"\bif\b", body) if not any(found.start() in each for each in inner)]
+    takes_some = own and _GROWN.search(body, own[0])  # which no `?:` does, nor a length that is known before
+    return replace(one, help=one.help * (not takes_some and (one.why is not Why.BRANCHES or own != [])))
 
 
 def _declared(body: str) -> str:

@@ -15,11 +15,11 @@ from ..base.device import DEVICES
 from ..cpp.masks import mask
 from ..diagnosis.source_text import position
 from ..model.registry import Kernel
-from ..run.cases.case import DEVIATIONS, VIEW, Case, Evidence, Size, edge_axis, with_extent
+from ..run.cases.case import DEVIATIONS, VIEW, Case, Evidence, Size, called, edge_axis, with_extent
 from ..run.cases.expectation import expect
 from ..run.cases.layouts import place
 from ..run.cases.values import LOSE_DIGITS
-from ..run.compare import Mismatch, dtype_name, hints
+from ..run.compare import Mismatch, hints
 from ..run.function import differentiable
 from ..source.signature import own_text
 from .perturb import by_values, measured
@@ -76,7 +76,7 @@ def findings_of(runner: Runner, cases: Sequence[Case], structural: bool) -> list
     section = "interface" if structural else "parity"
     found = [explain(runner, cases, section, quantity, first[quantity]) for quantity in order if quantity in first]
     # Outputs first, since wrong gradients follow from them; then what has a pattern, which is nearer to the cause.
-    return sorted(found, key=lambda finding: (finding.quantity in runner.gradients, not finding.hints))
+    return sorted(found, key=lambda one: (one.quantity in runner.gradients, one.only_follows or not one.hints))
 
 
 def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, case: Case) -> Finding:
@@ -92,7 +92,7 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
         else hints(mismatch, expect(runner.op, case).wide, runner.run(case).wrong)
     )
     outputs = [name for name in runner.outputs if name in runner.run(case).wrong]
-    follows = quantity in runner.gradients and bool(outputs)
+    follows = quantity in runner.gradients and mismatch.wrong is not None and bool(outputs)
     patterns = [one for one in patterns if not one.startswith("got is ") or _holds(runner, cases, quantity, case)]
     why = [] if race or follows or mismatch.wrong is None else measured(runner, quantity, case)
     limits = by_values(runner, quantity, case) if case.plain and not (race or follows) else []
@@ -349,7 +349,8 @@ def _where(runner: Runner, cases: Sequence[Case], quantity: str, case: Case, sma
         and all(_may_be_right(runner, quantity, c) for c in cases if c.dtype != case.dtype)
         and is_right(runner, quantity, replace(case, dtype=others[0].dtype))
     ):
-        found.append(f"only in {dtype_name(case.dtype)}; {dtype_name(others[0].dtype)} is right")
+        own, other = (called(runner.op, dtype) for dtype in (case.dtype, others[0].dtype))
+        found.append(f"only in {own}; {other} is right")
     below = [with_extent(smallest, axis, n - 1) for axis, n in enumerate(smallest) if n > SMALLER[-1]]
     sizes = [smallest, *filter(runner.op.allows, below)]
     known = [*(c for c in plain if c.dtype == case.dtype), *(replace(case, size=size) for size in sizes)]

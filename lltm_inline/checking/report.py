@@ -47,7 +47,6 @@ _GROUPS = {
     "numbers": "other numbers as arguments",
     APART: "sizes that are equal in the example are not",
 }
-_FOLLOWING = FOLLOWS.partition("{")[0]
 _IS_COPIED = "right, but made contiguous before the text saw it, so that a missing .contiguous() does not show"
 #: What a check can come to, the best first.
 VERDICTS = ("right", "right in forward; no backward", "WRONG")
@@ -94,6 +93,11 @@ class Finding:
     smallest: str = ""
     hints: tuple[str, ...] = ()
     grid: Grid | None = None
+
+    @property
+    def only_follows(self) -> bool:
+        """Whether it is a gradient of which no more is known than that an output is wrong."""
+        return len(self.hints) == 1 and self.hints[0].startswith(FOLLOWS.partition("{")[0])
 
     def __str__(self) -> str:
         lines = [f"'{self.kernel}' {self.text}"]
@@ -246,8 +250,7 @@ class Report(Shown):
         crash, told = self.crash, dict[object, list[Finding]]()
         for f in self.findings:
             if not (crash and f.section in ("crash", "safety") and crash.what in f.text):
-                follows = [hint for hint in f.hints if hint.startswith(_FOLLOWING)]
-                told.setdefault((f.section, f.hints) if follows else f, []).append(f)
+                told.setdefault((f.section, f.case, f.hints) if f.only_follows else id(f), []).append(f)
         return tuple(map(_as_one, told.values()))
 
     @property

@@ -7,7 +7,6 @@ DIR/lab/<digest>/       what a lab's builder has made of a submission: library.s
 DIR/toolchains/         what is known of each compiler, and how fast this machine can be at most
 DIR/locks/<digest>.lock held while the entry is made; an OS lock, so a killed process leaves none behind
 DIR/tmp/                where entries are made, before one rename publishes them
-DIR/templates/          the templates of exports, as jinja has compiled them
 
 What stands in the cache is loaded into Python. So whoever could write there could run code as the user, and whoever could
 read there could see a student's work: it is for its owner alone, or it is not used.

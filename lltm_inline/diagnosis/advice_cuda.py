@@ -59,6 +59,19 @@ def _not_a_kernel(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
+namespace name is not allowed|was not declared|undeclared|^expected
+  in \bcuda\.grid\s*\(\s*1\s*\)
+    cuda.grid(1) is Numba's: in C++ it is blockIdx.x * int64_t(blockDim.x) + threadIdx.x.
+  in \bcuda\.(threadIdx|blockIdx|blockDim|gridDim)\b
+    'cuda.' is Numba's: in C++ it is \1 alone.
+  in \bcuda\.(syncthreads|syncwarp)\s*\(
+    'cuda.' is Numba's: in C++ it is __\1().
+  in \bcuda\.atomic\.(add|max|min)\s*\(
+    'cuda.' is Numba's: in C++ it is atomic followed by the name, as in atomicAdd(&y[i], v).
+  in \bcuda\.shared\.array\b
+    'cuda.' is Numba's: in C++ it is __shared__ float tile[256], say.
+  in \btl\.program_id\b
+    'tl.' is Triton's: in C++ a block has its number in blockIdx.x, and each thread its own in threadIdx.x.
 a __global__ function call must be configured
     A kernel is launched: kernel<<<blocks, threads, 0, stream>>>(arguments).
 a __global__ function must have a void return type

@@ -42,12 +42,18 @@ rules.table(r"""
     C++ has no raise: TORCH_CHECK(condition, "text") stops with a text where the condition is false.
   in \bassert\s+[^(\s]
     A condition is checked with TORCH_CHECK(condition, "text").
+  in \bif\s*\(.*\)\s*then\b
+    C++ has no then: after the ( ) of an if comes what is to be done, in { }.
   in \bfor(?:each)?\s*\(\s*(?:(?:const\s+)?[\w:]+[&*]*\s+)?(\w+)\s+(?:in|of)\s+([\w.]+)
     C++ goes through values with a colon: for (const auto& \1 : \2).
+  in (\w+)\s*:=
+    C++ has no ':=': where the name is new, auto \1 = ..., and later \1 = ...
   in ^\s*(?:static\s+)?(const|constexpr|static)\s+(\w+)\s*=(?!=)
     The type is missing: \1 auto \2 = ... takes that of the value.
   in (?:^|\})\s*except\b
     C++ has no except: write catch (const std::exception& e) { ... }.
+  in ^\s*(?:end|fi|done)\s*;?\s*$
+    A block ends with '}'.
   in ^\s*(include(?=\s*[<"])|(?:pragma|define|undef|ifdef|ifndef|endif)\b(?!\s*(?:[=.;(\[]|$)))
     A # is missing: #\1.
   in \b(?:if|while)\s*\(\s*(?:not\s+)?[\w.]+\s+(?:not\s+)?in\s+(\w+)\s*\)
@@ -191,6 +197,11 @@ before '==' token|^invalid '==' at end of declaration|^expected\b
 passed \d+ arguments, but takes|^too many arguments provided to function-like macro
   in \b(?:TORCH_\w+|AT_ASSERT|assert)\s*\((?!\s*\()[^;]*(?:\w<[^<>();]*,[^<>();]*>\s*(?:::|\()|_v<[^<>();]*,[^<>();]*>)
     A macro takes the comma between < and > for one of its own: put ( ) around the whole condition.
+^expected ':'
+  in (?:^|[{;])\s*(?:case\s+\w+|default)\b(?!\s*:)
+    Behind the value of a case stands a ':', as in case 0: return x.
+  in \?
+    A choice names two values: condition ? value : other.
 ^expected |declar|does not name a type|unknown type|requires a type specifier
   in =\s*(\(\s*TYPE\s+[*&]*\w+(?:\s*,\s*TYPE\s+[*&]*\w+)*\s*\))\s*\{
     A lambda begins with its brackets: [&]\1 { return ...; }.
@@ -198,6 +209,10 @@ passed \d+ arguments, but takes|^too many arguments provided to function-like ma
     A lambda begins with its brackets: [&]\1 { return ...; }.
   in ^\s*(function|func|fn|fun|async|final|procedure)\s+[\w:]+[*&]*(?:\s+\w+)?\s*\(
     C++ has no '\1' before a function: its first word is the type that it returns.
+  in (?:^|[{;])\s*(public|private|protected)\s+(?!:)[\w:]+[*&]*(?:\s+[\w:]+[*&]*)*\s+\w+\s*[(;=]
+    In C++ no '\1' stands before a function or a variable; in a struct '\1:' has a line of its own.
+  in [(,]\s*(TYPE)\s+(\w+)\s*([&*])\s*[,)]
+    The '\3' stands before the name: \1\3 \2.
   in (?:=|\breturn|[-+*/(,])\s*\(\s*(float|double|int|int64_t|bool)\s+(\w+)\s*\)\s*[-+*/;,)]
     To convert a value, write \1(\2).
 """)
@@ -218,8 +233,14 @@ def _operator_misspelt(match: re.Match[str], record: Record) -> str:
 
 rules.table(r"""
 ^expected|^missing template arguments|^named return values|^stray '@'|incomplete type 'struct|unary '\*'|^indirection
+  in \[[^\[\]]*\b(\w+)\s*&\s*[,\]]
+    The & stands before the name: [&\1].
   in \w\s*\([^()]*,\s*\)\s*(?:const\s*)?\{|\]\s*\([^()]*,\s*\)
     Take the ',' before the ')' away: after the last parameter C++ has none.
+  in \]\s*\([^()]*\)\s*(?:mutable\s*)?(?:->\s*[\w:]+\s*)?return\b
+    The body of a lambda stands in { }: [&](...) { return ...; }.
+  in ^\s*(?!return\b|else\b|struct\b|class\b|enum\b|union\b|namespace\b)[\w:<>]+[*&]*\s+[*&]*(\w+)\s*\{\s*return\b
+    A function has ( ) after its name, even without parameters: \1() { ... }.
 ^expected (?:primary-)?expression(?: before '\.'|$)|^unexpected namespace name '\w+'|type name is not allowed
 does not refer to a value|^expected unqualified-id before '\.'|^cannot use dot operator on a type
   in (?<![\w.:>])torch\.(\w+)
@@ -229,6 +250,9 @@ does not refer to a value|^expected unqualified-id before '\.'|^cannot use dot o
   in (?<![\w.:>])([A-Za-z_]\w*)\.(\w+)
   text \b(?:struct|(?<!enum )class)\s+%1\b
     '\1' is a type, and only its objects have members: \1 g; and then g.\2.
+  in (?<![\w.:>])([A-Za-z_]\w*)\.(\w+)
+  text \b(?:enum|namespace)\s+(?:class\s+|struct\s+)?%1\b
+    Use '::' after '\1', not a dot: \1::\2.
 ^(?!treating)
   in (?<![\w:?])\b(std|at|torch|c10):(?!:)\s*(\w+)
     A namespace takes two colons, '::': write \1::\2.
@@ -293,6 +317,8 @@ STUCK|label
     A dispatch takes the dtype of a tensor: x.scalar_type().
   in (\w*data_ptr|item|accessor)\s*\(\s*(\w+)\s*[,)]
     The type stands in < >: \1<\2>().
+  in \bsizeof\s+(TYPE)
+    The type stands in ( ): sizeof(\1).
   in (?:\breturn|=)\s*(float|double|int|int64_t|bool)\s+(\w+)\s*[;)*/+-]
     A value is converted with ( ): \1(\2).
   in \b(?:to|dtype|zeros|ones|empty|full|TensorOptions)\s*\((?:[^;]*[^\w;])?TYPE\s*[,)]|[=!]=\s*TYPE\s*\)
@@ -339,6 +365,8 @@ unable to find numeric literal|no matching literal operator|invalid suffix '|use
   in (?<![\w.])(\d+(?:\.\d*)?)([A-Za-z_]\w*)
   text (?<!\w)%2\b
     A product needs its *: \1 * \2.
+(?:operator\"\"|suffix ')([A-Za-z_]\w*)'
+    No number ends with '\1': a float ends with f, as in 1.0f, a whole number with nothing.
 """)
 
 
@@ -440,9 +468,32 @@ of an object of const type
 break statement used with OpenMP|'break' statement cannot be used in OpenMP
 (?:branch to/from|exit from|return from) OpenMP
     A loop of OpenMP cannot be left: its iterations run at the same time. Take the pragma away, or what leaves the loop.
+^scalar object '\w+' requires one element|^excess elements in scalar
+    Braces hold the values of an array, float a[] = {1, 2, 3}, and not of a pointer or a number.
 ^too many initializers for|^excess elements in (?:array|struct)|^too many initializer values
     The braces hold more values than there are elements: make the array longer, or take values away.
 """)
+
+
+@rules.rule(
+    r"\bis private within this context|is a private member of"
+    r"|^calling a private constructor of|\(declared at line (\d+)\) is inaccessible"
+)
+def _private(match: re.Match[str], record: Record) -> str:
+    places = [note.line for note in record.notes if "private here" in note.message and note.file == record.file]
+    line = places[0] if places else int(match[1] or 0)
+    if not line:
+        return "It is private to its class: only what the class has as public can be used from outside."
+    return f"The members of a class are private: write public: before line {line}, or struct in place of class."
+
+
+@rules.rule(r"^jump to case label|cannot jump from switch statement")
+def _jump_to_case(match: re.Match[str], record: Record) -> str:
+    """Show the variable that a case declares without braces of its own."""
+    passed = next((note for note in record.notes if re.search("crosses init|bypasses variable", note.message)), None)
+    if passed and passed.file == record.file:
+        record.line, record.column = passed.line, passed.column
+    return "The next case would see a variable of this one: put { } around the statements of the case that declares it."
 
 
 rules.table(r"""
@@ -519,6 +570,11 @@ lvalue required as unary '&'|^cannot take the address of an rvalue
     zeros.
 ^array size missing in|^storage size of .* isn't known|needs an explicit size or an initializer
     Say how many values there are, float a[8], or take std::vector<float> a(n) for a number that varies.
+a converted constant expression|is not implicitly convertible to|could not convert .* to '(?:int64_t|int|long)
+  in \bcase\b
+    A case names a whole number, or a value of an enum: compare all else with if (...) ... else if (...).
+size of array .*has non-integral type|size of array has non-integer type|a converted constant expression
+    The size of an array is a whole number: static_cast<int64_t>(v) makes one of a float.
 ^two or more data types|^expected '>'|template argument|template-parameter
   in <[^;(){}<>]*?\b(?!(?:const|unsigned|typename|class|long|struct)\b)((?:\w+::)*\w+)\s+(?!(?:const|int)\b)((?:\w+::)*\w+)[^;(){}<>]*>
     Between \1 and \2 a ',' is missing.
@@ -527,6 +583,8 @@ lvalue required as unary '&'|^cannot take the address of an rvalue
 two or more data types in declaration|multiple types in one declaration|^cannot combine with previous
     Two types stand side by side: take one away; between two declarations a ';' is missing.
 does not name a type|^unknown type name
+  in \btypedef\s+(\w+)\s+(float|double|int|long|bool|char|int64_t)\s*;
+    typedef has the new name last: typedef \2 \1.
   in \busing\s+\w+\s*=\s*(\w+)\.(?:scalar_type|dtype|type)\(\)
     A dtype is no type, and known only when the kernel runs: AT_DISPATCH_FLOATING_TYPES(\1.scalar_type(), "name", [&] { ... })
     makes it one, scalar_t.
@@ -550,8 +608,14 @@ not a constant expression|usable in a constant expression|template argument is n
 call to non-'constexpr' function|integral constant expression
   in \bconstexpr\b
     constexpr is for values that are known when the text is compiled: write const.
+  in \bcase\b
+    A case names a value that is known when the text is compiled: compare with if (...) ... else if (...).
   in \bstd::array\s*<
     The size of a std::array is known when the text is compiled: for another one take std::vector<float> v(n).
   in .
     This has to be known when the text is compiled: a number, or a constexpr.
+^expected (?:primary-)?expression before '\{'|^expected (?:identifier|variable name)|^capture default must be first
+^initializer list cannot be used on the right hand side of operator
+  in [=!]=\s*\{
+    Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3}).
 """)

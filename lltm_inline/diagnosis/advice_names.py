@@ -193,6 +193,14 @@ def _only_declared(match: re.Match[str], record: Record) -> str:
         name = found[1]
     if name in names.STD and not re.search(rf"#\s*include\s*<{names.STD[name]}>", record.text):
         return f"Add #include <{names.STD[name]}> at the top: so far '{name}' is only declared."
+    own = re.search(
+        r"incomplete type.*?'(?:struct |class )?(\w+)'|'(\w+) \w+' has incomplete|forward declaration of '(?:struct |class )?(\w+)'",
+        record.said,
+    )
+    name = (own[1] or own[2] or own[3]) if own else ""
+    around = heads_around(record.text, record.line, record.column)
+    if "field" in record.message and around and re.search(rf"\b(?:struct|class)\s+{name}\b", around[-1]):
+        return f"A struct cannot hold one of itself: hold a pointer, {name}*, or a std::vector<{name}>."
     return ""
 
 
@@ -214,8 +222,9 @@ def _with_header(said: str, header: str, text: str) -> str:
 @rules.rule(_UNKNOWN)
 def _of_another_language(match: re.Match[str], record: Record) -> str:
     name = _name(match)
-    if name in names.PYTHON_MODULES and f"{name}." in record.row:
-        return f"'{name}.' is Python: write {names.PYTHON_MODULES[name]}."
+    for modules, whose in ((names.PYTHON_MODULES, "is Python"), (names.FOREIGN_MODULES, "is of another language")):
+        if name in modules and f"{name}." in record.row:
+            return f"'{name}.' {whose}: write {modules[name]}."
     if name in names.PYTHON_MODULES and f"{name}::" in record.row:
         return f"There is no namespace '{name}': write {names.PYTHON_MODULES[name]}."
     if name in names.INDEXING and (name != "None" or re.search(r"\bindex(?:_put_)?\s*\(", record.code)):
@@ -372,8 +381,14 @@ def _declared_elsewhere(name: str, record: Record, text: str) -> str:
         if empty:
             return f"In line {before[-1][0]} the ';' after the ( ) is all that this for repeats: take that ';' away."
         return f"'{name}' of line {before[-1][0]} lives only inside its own {{ }}: declare it before that block."
-    here = function_around(text, record.line, record.column)
-    late = next((line for line, column in places if function_around(text, line, column) in ("", name, here)), 0)
+    here, code = function_around(text, record.line, record.column), mask(text)
+
+    def is_seen(line: int, column: int) -> bool:
+        """Tell whether it helps to move a line up: it is of no other function, nor its parameter where the text is broken."""
+        ahead = re.split(r"[{};]", code[: offset_of(text, line, column)])[-1]
+        return function_around(text, line, column) in ("", name, here) and ahead.count("(") == ahead.count(")")
+
+    late = next((line for line, column in places if is_seen(line, column)), 0)
     return f"'{name}' is declared in line {late}, too late for this line: move it up." if late else ""
 
 
@@ -435,6 +450,8 @@ def _member(match: re.Match[str], record: Record) -> str:
     near = corrected(name, aten_functions() if tensor else members or words(record.text))
     if not near and members and body and "(" not in body[1]:
         return f"'{kind}' has {', '.join(members[:8])}."
+    if not near and (match[6] or match[7]):
+        return f"There is no member '{name}' to begin with a value: declare it in the struct, or leave it out here."
     return f"Did you mean '{near}'?" if near else ""
 
 

@@ -102,8 +102,15 @@ def pair_in(message: str) -> tuple[str, str] | None:
 
 
 def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
-    """Say how to come from the type of a value to that of what takes it, an argument of a function or not; or nothing."""
-    line = record.code
+    """Say how to come from one type to another, or nothing.
+
+    Args:
+        given: the type of the value.
+        wanted: the type of what takes it.
+        record: about which.
+        callee: the function of which it is an argument.
+    """
+    line, text = record.code, mask(record.text)
     for left, right, cure in _GIVEN_FOR:
         if re.search(left, given) and re.search(right, wanted):
             return cure
@@ -130,6 +137,8 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         return f"'{set_to[1]}' is a pointer: the value behind it is set by {set_to[1]}[0] = ..."
     if given.removeprefix("const ") == _pointee(wanted) and wanted.endswith("*"):
         return "A pointer is wanted, and this is a value: & in front of a variable gives its address, as in &x."
+    if re.fullmatch(NUMBER, given) and re.search(rf"\benum\b[^;{{]*\b{re.escape(plain)}\b", text):
+        return f"A number becomes a value of an enum by static_cast<{plain}>(...)."
     return ""
 
 
@@ -260,7 +269,7 @@ def _operator(match: re.Match[str], record: Record) -> str:
             f"'{record.called or 'this call'}' needs an operation that {types[0] if types else 'the type'} does not have: "
             f"define its operator, or hand over a lambda."
         )
-    for ask in (_of_values, _of_tensors, _of_operands):
+    for ask in (_of_values, _of_tensors, _of_operands, _of_own_types):
         if cure := ask(operator, types, record):
             return cure
     return f"There is no '{operator}' for these types." if types and operator else ""
@@ -306,6 +315,20 @@ def _of_operands(operator: str, types: list[str], record: Record) -> str:
     return ""
 
 
+def _of_own_types(operator: str, types: list[str], record: Record) -> str:
+    """Tell of an operator between values of a struct or an enum of the text."""
+    text = mask(record.text)
+    for kind in (re.sub(r"^const |[&*]$", "", item) for item in types):
+        names = re.search(rf"\benum\s+(?:class|struct)\s+{re.escape(kind)}\b[^;{{]*\{{\s*(\w+)", text)
+        if names:
+            return f"A value of an enum class is no number: compare it with its names, as in {kind}::{names[1]}, or use a static_cast."
+        if re.search(rf"\b(?:struct|class)\s+{re.escape(kind)}\b", text):
+            return (
+                f"'{kind}' has no {operator} of its own: use it between members, or define operator{operator} for it."
+            )
+    return ""
+
+
 _BOTH = rf"\A(?:(?:const )?{NUMBER}&?(?:\n|\Z))+\Z"
 #: An operator, a type that it does not take, one in a line, and the cure.
 _OPERANDS = (
@@ -344,6 +367,13 @@ def _choice(match: re.Match[str], record: Record) -> str:
     ):
         return "Both values of a choice have one type: at::scalar_tensor(v, x.options()) makes a tensor of the number."
     return f"Both values of a choice have one type, and these are {types[0]} and {types[1]}: convert one to the other's type."
+
+
+rules.table(r"""
+^no 'operator(\+\+|--)\(int\)' declared|^cannot (?:in|de)crement value of type '
+  in (\+\+|--)
+    There is no \1 for this type: count in a whole number.
+""")
 
 
 @rules.rule(

@@ -21,13 +21,38 @@ rules.table(r"""
 lambda.* to 'const char ?\*
   in .
     AT_DISPATCH_... takes a name between dtype and lambda: AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] { ... }).
-number of template arguments|too (?:few|many) (?:template )?arguments for|requires template arg
-without an argument list|argument list for class template
-  in \b((?:Packed)?TensorAccessor(?:32|64)?)\b
-    Its types stand between < and >, as in at::\1<float, 2>: the type, and how many dimensions.
-  in \bstd::array\b
-    Its types stand between < and >, as in std::array<float, 3>: the type, and how many values.
 """)
+
+
+_TEMPLATES = {
+    "array": "std::array<float, 3>: the type, and how many values",
+    "pair": "std::pair<float, int>",
+    "function": "std::function<float(float)>: what it returns, and what it takes",
+    "map": "std::map<int, float>: the type of the keys, and of the values",
+    "unordered_map": "std::unordered_map<int, float>: the type of the keys, and of the values",
+    "TensorAccessor": "at::TensorAccessor<float, 2>: the type, and how many dimensions",
+    "PackedTensorAccessor32": "at::PackedTensorAccessor32<float, 2>: the type, and how many dimensions",
+    "PackedTensorAccessor64": "at::PackedTensorAccessor64<float, 2>: the type, and how many dimensions",
+}
+
+
+@rules.rule(
+    r"number of template arguments|too (?:few|many) (?:template )?arguments for|requires template arg"
+    r"|without an argument list|argument list for class template"
+)
+def _template_arguments(match: re.Match[str], record: Record) -> str:
+    """Say what stands between < and > of a template."""
+    code = mask(record.text)
+    said = re.findall(r"'(?:\w+::)*(\w+)", record.message)
+    for name in [*said, *re.findall(r"\w+(?=\s*<)|\w+", record.code[max(record.column - 20, 0) :] + record.code)]:
+        if name in _TEMPLATES:
+            return f"Its types stand between < and >, as in {_TEMPLATES[name]}."
+        if own := re.search(
+            rf"\btemplate\s*<([^;{{}}()]*)>\s*(?:struct|class|using|__global__|inline|static|[\w:]+[*&]*)[^;{{}}()]*\b{name}\s*[(){{}}=;:]",
+            code,
+        ):
+            return f"'{name}' is declared with template <{own[1]}>: give that many between < and >."
+    return ""
 
 
 rules.table(r"""
@@ -266,10 +291,12 @@ def _of_a_copy(name: str, record: Record) -> str:
     r"discards qualifiers|but function is not marked const|(?:assignment|increment|decrement) of (?:read-only|data-member|member)"
     r"|with const-qualified type|read-only variable is not assignable|no viable overloaded '[-+*/]?='|captured by copy"
     r"|no matching member function"
-    r"|cannot assign to .*const|no viable overloaded operator\[\]"
+    r"|cannot assign to .*const|assignment of function|^non-object type '.*\(.*\)' is not assignable|no viable overloaded operator\[\]"
 )
 def _constant(match: re.Match[str], record: Record) -> str:
     said = record.said
+    if re.match(r"assignment of function|non-object type", record.message):
+        return "This is a function, and nothing is assigned to it: what it gives back stands after return."
     if re.match(r"assigning to '.*\*' from", record.message):
         return ""
     if "no matching member" in record.message and "not marked const" not in said:
@@ -516,6 +543,10 @@ def _other_types(name: str, symbol: str, record: Record) -> str:
 @rules.rule(r"defined nowhere")
 def _undefined(match: re.Match[str], record: Record) -> str:
     symbol = record.symbol
+    if re.fullmatch(r"\w+(?:::\w+)*::\w+", symbol) and re.search(
+        rf"\bstatic\s[^;(]*\b{plain_name(symbol)}\s*;", record.text
+    ):
+        return "A static member is only declared in its struct: write inline in front of static, and give it its value there."
     if re.match(r"(?:.*[ *&])?(?:at|c10|torch|caffe2)::", symbol.split("(")[0]):
         return (
             "It belongs to PyTorch: the library was linked against another version, or the header "
@@ -545,4 +576,7 @@ unrecognized .*option|unknown argument|unsupported option
     This compiler does not know that flag: take it out of cflags or of the kernel's flags.
 internal compiler error
     The compiler itself failed: simplify this line, or try the other compiler.
+static(?: assertion|_assert) failed(?!.*(?:the shared array|CUDA has))
+  in \bstatic_assert\b
+    The condition of this static_assert does not hold.
 """)

@@ -17,6 +17,7 @@ from .source_text import (
     definition,
     end_of_code_before,
     line_of,
+    swallowing_comments,
     uses,
 )
 
@@ -59,7 +60,15 @@ _SCALARS = re.compile(r"\b(?:double|float|c10::Half|c10::BFloat16)\b|_anon_\d+|:
 
 
 def arrange(records: list[Record], sources: Mapping[str, str]) -> list[Record]:
-    """Move records, which are changed, and deduplicate and sort them: errors, causes first, then warnings worth telling."""
+    """Move, deduplicate and sort records.
+
+    Args:
+        records: in the order of the log; they are changed.
+        sources: the user's texts by the name that `#line` gives them.
+
+    Returns:
+        Errors, causes first, then warnings worth telling.
+    """
     for record in records:
         if record.symbol:
             _place_symbol(record, sources)
@@ -72,6 +81,7 @@ def arrange(records: list[Record], sources: Mapping[str, str]) -> list[Record]:
     kept = _once([record for record in records if _worth_telling(record, sources)])
     _promote_characters(kept)
     _add_bracket_fault(kept, sources)
+    _add_swallowing_comment(kept, sources)
     for record in kept:
         record.sources = sources
     return _sorted(kept)
@@ -179,6 +189,22 @@ def _add_bracket_fault(records: list[Record], sources: Mapping[str, str]) -> Non
         said = [e for e in errors if (e.file, e.line) == (file, record.line) and _BRACKETS.search(e.message)]
         records[:] = [record, *(other for other in records if other not in said[:1])]
         return
+
+
+def _add_swallowing_comment(records: list[Record], sources: Mapping[str, str]) -> None:
+    """Put a comment that only the next one closes in front, when a name is missed that stands between the two."""
+    missed = {word for record in records if _NAME.search(record.message) for word in re.findall(r"\w+", record.message)}
+    for file, text in sources.items():
+        for line, column, lost in [] if file.endswith(GENERATED) else swallowing_comments(text):
+            if missed.isdisjoint(re.findall(r"\w+(?=\s*[(={;])", lost)):
+                continue
+            notes = [Note(error.file, error.line, error.column, error.message) for error in records[:3]]
+            message = "this comment is not closed before the next one begins"
+            record = Record(
+                file, line, column, "error", message, notes=notes, rank=0, help="Close the comment with */."
+            )
+            records.insert(0, record)
+            return
 
 
 def _bracket_record(fault: BracketFault, file: str, errors: list[Record]) -> Record:

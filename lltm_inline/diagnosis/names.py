@@ -52,10 +52,22 @@ STD = _each({
     "ios": "fixed scientific hex boolalpha",
     "ostream": "ostream",
     "numbers": "numbers",
+    "ratio": "ratio milli micro nano",
     "exception": "exception exception_ptr current_exception rethrow_exception terminate",
     "new": "bad_alloc nothrow",
+    "typeinfo": "type_info",
+    "any": "any any_cast",
+    "regex": "regex smatch regex_match regex_search regex_replace",
+    "filesystem": "filesystem",
     "ctime": "time clock",
+    "execution": "execution",
+    "latch": "latch",
+    "barrier": "barrier",
+    "semaphore": "counting_semaphore binary_semaphore",
+    "shared_mutex": "shared_mutex shared_lock",
+    "valarray": "valarray",
     "ranges": "ranges views",
+    "concepts": "floating_point integral same_as convertible_to",
     "random": "mt19937 mt19937_64 random_device default_random_engine uniform_real_distribution uniform_int_distribution "
     "normal_distribution bernoulli_distribution",
     "deque": "deque",
@@ -101,21 +113,30 @@ C_MACROS = _each({
     "cassert": "assert",
     "cstdio": "stderr stdout stdin EOF",
 })  # fmt: skip
-#: Names that Python, NumPy or C have otherwise, and that are no misspellings.
+#: Names of other languages that are no misspellings.
 FOREIGN = _each({
-    "nullptr": "null",
-    "std::string": "str",
-    "uint8_t": "byte uint8",
+    "nullptr": "null nil undefined",
+    "bool": "boolean",
+    "std::string": "String str",
+    "uint8_t": "byte uint8 u8",
+    "auto": "let var",
+    "else if": "elseif elsif",
+    "for": "foreach",
     "M_PI": "PI pi",
     "INFINITY": "inf Inf Infinity",
     "scalar_t": "scalar",
-    "float": "float32",
-    "double": "float64",
+    "float": "float32 f32",
+    "double": "float64 f64 real number",
+    "const": "final readonly",
     "int": "integer",
-    "int64_t": "int64",
-    "int32_t": "int32",
+    "int64_t": "int64 i64 isize",
+    "int32_t": "int32 i32",
+    "uint32_t": "u32",
+    "uint64_t": "u64",
+    "size_t": "usize",
     "unsigned": "uint",
     "NAN": "NaN nan",
+    "struct": "interface",
 })  # fmt: skip
 
 #: What other languages have by a plain name, and std has not.
@@ -163,6 +184,14 @@ PYTHON_MODULES = _each({
     "std::": "math",
     "at::": "F nn torch pytorch aten ATen",
 })  # fmt: skip
+#: What other languages reach by a dot.
+FOREIGN_MODULES = _each({
+    "std::, as in std::sqrt(x)": "Math",
+    "std::numeric_limits<int>, as in std::numeric_limits<int>::max()": "Integer",
+    "std::numeric_limits<float>, as in std::numeric_limits<float>::max()": "Float",
+    "std::numeric_limits<double>, as in std::numeric_limits<double>::max()": "Double",
+    'std::cout << x << "\\n"': "console Console System",
+})  # fmt: skip
 #: Members of a tensor that are called otherwise in C++.
 TENSOR_MEMBERS = _each({
     "write x.size(0) for one extent, x.sizes() for all": "shape",
@@ -193,16 +222,23 @@ TENSOR_MEMBERS = _each({
 })  # fmt: skip
 #: What a std::vector has in place of a member that it has not.
 VECTOR_MEMBERS = _each({
-    "v.push_back(value)": "append push",
+    "v.push_back(value)": "append add push",
     "v.size()": "length len",
     "v.pop_back()": "pop",
     "v.insert(v.end(), other.begin(), other.end())": "extend",
     "v.erase(v.begin() + i)": "remove",
+    "v.front()": "first",
+    "v.back()": "last",
     "std::accumulate(v.begin(), v.end(), 0.0f), with #include <numeric>": "sum",
     "*std::max_element(v.begin(), v.end()), with #include <algorithm>": "max",
     "*std::min_element(v.begin(), v.end()), with #include <algorithm>": "min",
-    "std::find(v.begin(), v.end(), value) - v.begin(), with #include <algorithm>": "index",
+    "v[i]": "get",
+    "v[i] = value": "set",
+    "v.empty()": "isEmpty is_empty",
+    "std::find(v.begin(), v.end(), value) - v.begin(), with #include <algorithm>": "indexOf index",
     "auto w = v;": "copy",
+    "std::vector<float>(v.begin() + a, v.begin() + b)": "slice",
+    "std::find(v.begin(), v.end(), value) != v.end(), with #include <algorithm>": "contains",
 })  # fmt: skip
 #: What a std::numeric_limits has in place of a member that it has not.
 LIMITS = _each({

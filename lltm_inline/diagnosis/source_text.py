@@ -37,11 +37,28 @@ _CLOSERS = {opener: closer for closer, opener in _PAIRS.items()}
 def mask(text: str) -> str:
     """Blank out comments and literals, line and column kept.
 
+    Args:
+        text: a C++ source.
+
+    Returns:
+        A text of the same length.
+
     Example:
         >>> mask('f("(") // {')
         'f(   )     '
     """
     return _UNENDED.sub(lambda match: blank(match[0]), unquoted(text))
+
+
+def swallowing_comments(text: str) -> list[tuple[int, int, str]]:
+    """List the comments in which another one begins, as (line, column) and what stands between: the code that is lost.
+
+    Example:
+        >>> swallowing_comments("/* a\\nint f();\\n/* b */")
+        [(1, 1, ' a\\nint f();\\n')]
+    """
+    comments = [(start, text[start + 2 : end].partition("/*")) for start, end, opener in opaque(text) if opener == "/*"]
+    return [(*position(text, start), lost) for start, (lost, other, _) in comments if other and "\n" in lost]
 
 
 @lru_cache(maxsize=64)
@@ -69,7 +86,10 @@ def end_of_code_before(text: str, number: int) -> tuple[int, int] | None:
 
 
 def strange_character(line: str) -> tuple[int, str] | None:
-    """Find the first character of a line that C++ code does not hold, outside literals and comments: its column from 1, and its name.
+    """Find the first character of a line that C++ code does not hold, outside literals and comments.
+
+    Returns:
+        Its column from 1 and what to call it.
 
     Example:
         >>> strange_character("a =\\N{NO-BREAK SPACE}b;")
@@ -213,7 +233,10 @@ class BracketFault:
 
 
 def bracket_fault(text: str) -> BracketFault | None:
-    """Find the bracket that most likely has no partner; indentation tells which of several it is. None when all brackets match.
+    """Find the bracket that has no partner; indentation tells which of several it is.
+
+    Returns:
+        The likeliest culprit, or None when all brackets match.
 
     Example:
         >>> bracket_fault("int f() {\\n  if (a) {\\n    b();\\n}\\n").line

@@ -69,6 +69,7 @@ def reference_text(op: Op, constants: Sequence[str] = ()) -> str:
         <BLANKLINE>
         <BLANKLINE>
     """
+    imports_around.cache_clear()  # a file may have been edited since
     found = _Collector(op)
     places = getattr(op.reference, "places", ())  # of a snippet that writes what its reference returns
     kept = getattr(op.reference, "kept", ())

@@ -161,7 +161,9 @@ class Shape:
     def parse(cls, text: str, *, of_output: bool = False) -> Shape:
         """Read the shape of an input, or of an output, which may be a formula."""
         if not isinstance(text, str):
-            raise DefinitionError(f"a shape is {shown(text)}, want a string of extents such as '3S S+F'")
+            raise DefinitionError(
+                f"a shape is {shown(text)}, want extents in a string: '3S S+F', or of an output '(L-k)/2'"
+            )
         words = tuple(text.split())
         if of_output and words == (UNTOLD,):
             return cls((), words)

@@ -69,7 +69,7 @@ def live_benchmark(
     for name in options:
         if name not in known:
             raise InputError(f"live_benchmark has no argument {name!r}; it takes kernels, sizes and {', '.join(known)}")
-    if not in_notebook() or options.get("progress") is not None or options.get("watch") is not None:
+    if not in_notebook() or options.get("progress") not in (None, True) or options.get("watch") is not None:
         return benchmark(kernels, sizes, **options)
     line = _RunningLine("benchmark")
     try:
@@ -197,7 +197,8 @@ class _RunningLine:
             line = f"{self.text}{how} {time.monotonic() - self._started:.1f} s"
             timed = Html(live_html(self._timings)) if self._timings.rows else ""
             drawn = page(paragraph(line, cls="li-faint"), timed)
-            self._show({"text/plain": line, "text/html": drawn}, raw=True)
+            verdict = f"\n{self._timings.verdict()}" if self._timings.rows else ""
+            self._show({"text/plain": f"{line}{verdict}", "text/html": drawn}, raw=True)
             self._pace.told()
 
     def _show(self, what: Any, *, raw: bool) -> None:

@@ -41,7 +41,10 @@ class Modules:
         for name in new:
             file = None if name.partition(".")[0] in self._roots else _source_of(sys.modules.get(name))
             if file is not None and (stamp := _stamp_of(file)) is not None:
-                self._stamps[file] = stamp if stamp[0] < self._since - _TICK else _UNSURE
+                is_sure = (
+                    not self._since - _TICK <= stamp[0] <= time.time_ns()
+                )  # of the future are all files of a clock ahead
+                self._stamps[file] = stamp if is_sure else _UNSURE
         return self._stamps
 
 
@@ -62,6 +65,6 @@ def _source_of(module: ModuleType | None) -> str | None:
 def _stamp_of(file: str) -> Stamp | None:
     try:
         status = os.stat(file)
-    except OSError:
+    except (OSError, ValueError):
         return None
     return status.st_mtime_ns, status.st_size

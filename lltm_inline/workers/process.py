@@ -116,7 +116,7 @@ class Process(Forked):
             with suppress(ConnectionError):  # it died while idle, or is just dying: the wait finds out how
                 send(self.link, message, tensors)
             answer, results = self._wait(watchdog, on_event)
-            self._modules = answer.modules
+            self._modules = {str(file): stamp for file, stamp in answer.modules.items()}
         except KeyboardInterrupt as interrupt:
             raise self._interrupted(watchdog, on_event) from interrupt
         except BaseException:

@@ -226,6 +226,12 @@ void forward(const at::Tensor& x) {
             4,
             "write data_ptr<T>()",
         ),
+        ("int i = cuda.grid(1);", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "blockIdx.x *"),
+        ("int i = cuda.threadIdx.x;", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "threadIdx alone"),
+        ("cuda.syncthreads();", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "__syncthreads()"),
+        ("cuda.atomic.add(y, i, v);", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "atomicAdd(&y[i]"),
+        ("auto t = cuda.shared.array(9);", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "__shared__"),
+        ("int i = tl.program_id(0);", 'lltm/fused(1): error: identifier "tl" is undefined\n', 1, "blockIdx.x"),
         (
             "template <class T> __global__ void k(at::PackedTensorAccessor64<T> x) {}",
             'lltm/fused(1): error: too few arguments for alias template "at::PackedTensorAccessor64"\n',
@@ -234,8 +240,8 @@ void forward(const at::Tensor& x) {
         ),
     ],
 )
-def test_what_nvcc_says_of_a_launch(text: str, log: str, line: int, words: str) -> None:
-    """An argument is shown in its own line; an accessor has a type and a number of dimensions."""
+def test_what_nvcc_says_of_a_launch_and_of_other_languages(text: str, log: str, line: int, words: str) -> None:
+    """An argument is shown in its own line; the names of Numba and Triton get those of CUDA C++."""
     item = parse_one(log, text)
     assert item.line == line and words in item.help, str(item)
 

@@ -60,7 +60,7 @@ def test_a_sweep_starts_at_zero_over_the_letter_that_varies():
     figure = plot(measured(SWEEP))
     left, right = figure.axes
     assert left.get_ylim()[0] == right.get_ylim()[0] == 0 and left.get_yscale() == "linear"
-    assert left.get_xlabel() == "B  (C = 64, H = 64)"
+    assert left.get_xscale() == "log" and left.get_xlabel() == "B  (C = 64, H = 64)"
     assert list(left.lines[0].get_xdata()) == [1, 2, 4, 8, 16, 32]
     assert len(left.lines) == 4 and len(right.lines) == 3  # the outputs are a line of their own on the left
     shown = texts(figure)

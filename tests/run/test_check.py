@@ -156,6 +156,22 @@ def test_finding_reads_like_the_style_guide_says() -> None:
     assert second.strip() == "at B=3, F=17, S=5, float64; smallest failing size: B=1, F=1, S=1"
 
 
+def test_gradients_that_follow_are_told_as_one(op: Op) -> None:
+    """Gradients that are wrong where an output is, and of which no more is known, are one finding in words; each is there by itself."""
+
+    def squared(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor | None, c: float = 2.0) -> torch.Tensor:
+        return op.reference(x, w, b, c) ** 2 + x.exp() * w.cos()
+
+    report = check(Kernel("small/squared", python=squared), trust=True, progress=False)
+    assert {"y", "d_x", "d_w"} <= {one.quantity for one in report.findings if one.section == "parity"}
+    told = [one for one in report.told if one.section == "parity"]
+    assert [one.quantity for one in told] == ["y", "d_x, d_w, d_b"]
+    assert told[1].text == "d_x, d_w, d_b differ, too" and told[1].hints == (
+        "may follow from the wrong y: mend that first",
+    )
+    assert str(report).count("d_x, d_w, d_b differ, too") == 1 and " d_w (" not in str(report)
+
+
 def test_matrix_tells_the_failing_cases_from_the_right_ones() -> None:
     """The cells of one wrong quantity are red where it fails, all others say ok."""
     matrix = check(PLANTED["wrong_for_one_row"].kernel(), progress=False, compiler=QUICK).matrix

@@ -106,10 +106,7 @@ class Case:
 
     def describe(self, op: Op) -> str:
         """`B=3, F=17, S=5, float64, inputs transposed`."""
-        dtype = next(
-            (name for name in op.dtypes if getattr(torch, name).to_real() == self.dtype), dtype_name(self.dtype)
-        )
-        words = [size_text(op, self.size), *[dtype] * (not op.first.dtype)]
+        words = [size_text(op, self.size), *[called(op, self.dtype)] * (not op.first.dtype)]
         return ", ".join([*words, *(one.words(self, op) for one in DEVIATIONS if one.holds(self))])
 
 
@@ -315,6 +312,16 @@ def dtypes_of(op: Op) -> tuple[torch.dtype, ...]:
         return (getattr(torch, own[0] if own else "float32").to_real(),)
     taken = dict.fromkeys(getattr(torch, name).to_real() for name in op.dtypes)
     return tuple(sorted(taken, key=lambda dtype: -dtype.itemsize))
+
+
+def called(op: Op, dtype: torch.dtype) -> str:
+    """Name a dtype of cases as an op has it: inputs that are all complex are made of real numbers."""
+    known = {getattr(torch, name).to_real(): name for name in op.dtypes}
+    return (
+        known.get(dtype, dtype_name(dtype))
+        if all(name.startswith("complex") for name in op.dtypes)
+        else dtype_name(dtype)
+    )
 
 
 def with_extent(size: Size, axis: int, extent: int) -> Size:

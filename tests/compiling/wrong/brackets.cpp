@@ -1,3 +1,11 @@
+//// comment that another one closes
+// help: `*/`
+/* the gate  // <-
+float gate(float x) { return x; }
+
+/* the cell */
+float forward(float x) { return gate(x); }
+
 //// semicolon behind a function's head
 // help: `';'`
 float forward(float x); {  // <-

@@ -23,6 +23,7 @@ std::tuple<at::Tensor, at::Tensor> one(at::Tensor x) { return x; }  // help: ret
 std::tuple<at::Tensor, at::Tensor> all(std::vector<at::Tensor> v) { return v; }  // help: return {v[0], v[1]};
 void writes(at::Tensor x) { auto p = x.const_data_ptr<float>(); p[0] = 2; }  // help: take mutable_data_ptr there
 void asked(std::array<bool, 2> wanted) { if (wanted.first) { } }  // help: taken with [ ]
+void sign_behind(const at::Tensor x&) { }  // help: const at::Tensor& x
 at::Tensor alike(at::Tensor x) { return at::zeros_like(x.sizes()); }  // help: at::zeros(sizes, x.options())
 void stored(at::vec::Vectorized<float> v, float* p) { p[0] = v; }  // help: v.store(p + i)
 at::Tensor parts(at::Tensor x) { auto [m, i] = x.max(); return m; }  // help: This is one tensor

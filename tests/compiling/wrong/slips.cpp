@@ -64,6 +64,13 @@ float forward(float x) {
   return v[0];
 }
 
+//// private member
+// help: `public:`
+class G { float i; };
+float forward(G g) {
+  return g.i;  // <-
+}
+
 //// reference to nothing
 // help: `where it is declared`
 float forward(float x) {
@@ -235,6 +242,16 @@ void forward(const at::Tensor& x) {
     float* p = x.mutable_data_ptr<scalar_t>();  // <-
     p[0] = 1;
   });
+}
+
+//// variable of a case
+// help: `{ }`
+int forward(int n) {
+  switch (n) {
+    case 1: int a = 2; return a;  // <-
+    case 2: return 3;
+  }
+  return 0;
 }
 
 //// template without its types

@@ -168,6 +168,15 @@ float forward(float x) {
   return 0;
 }
 
+//// static member that is nowhere
+// help: `inline in front of static`
+// stage: load
+struct Counter { static int calls; };
+int forward(int n) {
+  Counter::calls += n;  // <-
+  return Counter::calls;
+}
+
 //// object declared with ()
 // help: `declared as a function`
 struct Gate { float v = 1; };
@@ -406,6 +415,13 @@ int forward(int n) {
 // help: `/ divides`
 float forward(float x) {
   return x \ 2;  // <-
+}
+
+//// half a choice
+// help: `condition ? value : other`
+int forward(int n) {
+  int m = n > 3 ? 1;  // <-
+  return m;
 }
 
 //// a semicolon between arguments

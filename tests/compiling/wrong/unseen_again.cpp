@@ -27,6 +27,23 @@ at::Tensor forward(Context* ctx, const at::Tensor& x, const at::Tensor& y) {
   return x;
 }
 
+//// a private method
+// help: `public: before line 5`
+class Scale {
+  float twice(float v) { return 2 * v; }
+};
+float forward(float x) {
+  Scale s;
+  return s.twice(x);  // <-
+}
+
+//// a private member of std
+// help: `private to its class`
+#include <complex>
+float forward(std::complex<float> z) {
+  return z._M_value;  // <-
+}
+
 //// std::max of an int and a float
 // help: `int and float` `std::max<float>(`
 #include <algorithm>
@@ -84,6 +101,25 @@ float forward(int n) {
 #include <cstdio>
 void forward(int n) {
   std::puts("got %d" % n);  // <-
+}
+
+//// then as in other languages
+// help: `no then`
+float forward(float x) {
+  if (x > 0) then {  // <-
+    x = 2 * x;
+  }
+  return x;
+}
+
+//// end as in other languages
+// help: `'}'`
+float forward(float x) {
+  if (x > 0) {
+    x = 2 * x;
+  end  // <-
+  }
+  return x;
 }
 
 //// address of an element of a tensor
@@ -319,6 +355,14 @@ static float total(const float x[n], int n) {  // <-
 }
 float forward(const float* x) { return total(x, 3); }
 
+//// number for an enum
+// help: `static_cast<Mode>(...)`
+enum Mode { RELU, TANH };
+float forward(float x, int n) {
+  Mode mode = n;  // <-
+  return mode == RELU ? (x > 0 ? x : 0) : std::tanh(x);
+}
+
 //// tuple of two into three
 // head: tensors
 // help: `3 names`
@@ -364,6 +408,15 @@ static void apply(float (*f)(float), const float* x, float* y, int n) {
 }
 void forward(const float* x, float* y, int n, float scale) {
   apply([&](float v) { return scale * v; }, x, y, n);  // <-
+}
+
+//// case without a colon
+// help: `case 0:`
+float forward(float x, int mode) {
+  switch (mode) {
+    case 0 return x;  // <-
+    default: return 0;
+  }
 }
 
 //// dtype as a template argument
@@ -571,6 +624,14 @@ T first(const B& box, int i) {
 }
 float forward(const Box& b) { return first<Box, float>(b, 0); }
 
+//// typedef the wrong way round
+// help: `typedef float real`
+typedef real float;  // <-
+float forward(const float* x) {
+  real v = x[0];
+  return v;
+}
+
 //// sum as in numpy
 // help: `C++ has no function 'sum'`
 float forward(float a, float b) {
@@ -627,4 +688,14 @@ float gate(float z);
 float gaet(float z) { return z / 2; }
 float forward(float z) {
   return gate(z);  // <-
+}
+
+//// declared too late in a lambda
+// help: `too late for this line`
+template <class F> void each(int n, F f) { for (int i = 0; i < n; ++i) f(i); }
+void forward(float* y, int n) {
+  each(n, [&](int i) {
+    y[i] = scaled;  // <-
+    float scaled = 2;
+  });
 }
