@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "lltm_inline"
 TAKEN = {38: 290, 39: 3_092, 40: 1_989, 41: 400}
 #: The most that there may be. Lower a number to what is counted wherever that is less; raise one by an allowance alone
 #: (38 has a module and its calls of re, 39 six modules and four calls; 40, where files of others are judged, eleven and seven).
-CEILINGS = {"lines": 58_329 + sum(TAKEN.values()), "modules": 318, "calls of re": 778}
+CEILINGS = {"lines": 56_829 + sum(TAKEN.values()), "modules": 310, "calls of re": 767}
 _CALL = re.compile(r"\bre\.[a-z]*\(")
 
 
