@@ -26,14 +26,14 @@ def _param(text: str) -> tuple[str, int | float]:
             number: Any = read(value)
             if name and math.isfinite(number):
                 return name, number
-    raise ArgumentTypeError(f"{shown(text)} is no param with its number, such as {name or 'UNROLL'}=8")
+    raise ArgumentTypeError(f"{shown(text)}, want a number, such as {name or 'UNROLL'}=8")
 
 
 def _slot(text: str) -> tuple[str, str]:
     """Read `TYPE=float`."""
     name, _, value = text.rstrip(",").partition("=")
     if not (name and value):
-        raise ArgumentTypeError(f"{shown(text)} is no slot with its text, such as {name or 'TYPE'}=float")
+        raise ArgumentTypeError(f"{shown(text)}, want a text, such as {name or 'TYPE'}=float")
     return name, value
 
 
