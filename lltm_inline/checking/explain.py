@@ -349,8 +349,7 @@ def _where(runner: Runner, cases: Sequence[Case], quantity: str, case: Case, sma
         and all(_may_be_right(runner, quantity, c) for c in cases if c.dtype != case.dtype)
         and is_right(runner, quantity, replace(case, dtype=others[0].dtype))
     ):
-        own, other = (called(runner.op, dtype) for dtype in (case.dtype, others[0].dtype))
-        found.append(f"only in {own}; {other} is right")
+        found.append(f"only in {called(runner.op, case.dtype)}; {called(runner.op, others[0].dtype)} is right")
     below = [with_extent(smallest, axis, n - 1) for axis, n in enumerate(smallest) if n > SMALLER[-1]]
     sizes = [smallest, *filter(runner.op.allows, below)]
     known = [*(c for c in plain if c.dtype == case.dtype), *(replace(case, size=size) for size in sizes)]

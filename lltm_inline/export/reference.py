@@ -7,7 +7,7 @@ import inspect
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -69,7 +69,6 @@ def reference_text(op: Op, constants: Sequence[str] = ()) -> str:
         <BLANKLINE>
         <BLANKLINE>
     """
-    imports_around.cache_clear()  # a file may have been edited since
     found = _Collector(op)
     places = getattr(op.reference, "places", ())  # of a snippet that writes what its reference returns
     kept = getattr(op.reference, "kept", ())
@@ -163,6 +162,7 @@ class _Collector:
         self.reference = ""
         self.inputs = ""
         self._bound: dict[str, Any] = {}
+        self._files: dict[FunctionType, Mapping[str, Import]] = {}
         self._home = {
             getattr(one, "__module__", None) or "" for one in (_own(op.reference), op.inputs) if one is not None
         }
@@ -224,15 +224,21 @@ class _Collector:
 
     def _add_unbound(self, name: str, function: FunctionType, user: str) -> None:
         """Add what is imported for annotations only, where a type checker sees it."""
-        found = imports_around(function).get(name)
+        found = self._around(function).get(name)
         if found is not None:
             self.imports.add(found)
             return
         raise InputError(f"op {self.op.name!r}: its function {user!r} uses {name}, which is not defined")
 
+    def _around(self, function: FunctionType) -> Mapping[str, Import]:
+        """Return the imports of a function's file."""
+        if function not in self._files:
+            self._files[function] = imports_around(function)
+        return self._files[function]
+
     def _add_value(self, name: str, value: Any, function: FunctionType, text: str, user: str) -> None:
         """Add what one name of a text stands for."""
-        found = import_of(name, value, imports_around(function))
+        found = import_of(name, value, self._around(function))
         if isinstance(value, ModuleType):
             self._add_module(name, value, text, user)
         elif found is not None and not self._is_own(value):

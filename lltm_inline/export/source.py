@@ -10,7 +10,6 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -67,7 +66,6 @@ def class_text(cls: type) -> str:
         raise OSError("no source") from None
 
 
-@lru_cache(maxsize=16)
 def imports_around(function: FunctionType) -> dict[str, Import]:
     """List by name what the file or notebook cell of a function takes from modules: `from torch import Tensor`."""
     try:

@@ -563,14 +563,17 @@ class Op(Shown):
             raise DefinitionError(f"op {self.name!r}: inputs() failed at {where}: {said}") from error
         return self._checked_inputs(made, sizes, where)
 
+    @property
+    def is_complex(self) -> bool:
+        """Whether inputs are complex in each dtype; they are made of real numbers."""
+        return all(dtype.startswith("complex") for dtype in self.dtypes)
+
     def _drawn(self, randn: Callable[..., Any], sizes: Mapping[str, int]) -> tuple[Any, ...]:
         """Draw each tensor, integers from around zero, and take the defaults of the others."""
 
-        is_complex = all(dtype.startswith("complex") for dtype in self.dtypes)
-
         def one(argument: Argument) -> Any:
             drawn = randn(*self.shape_of[argument.name](sizes))
-            own = str(drawn.dtype.to_complex()).removeprefix("torch.") if is_complex else ""
+            own = str(drawn.dtype.to_complex()).removeprefix("torch.") if self.is_complex else ""
             return of_dtype(drawn, argument.dtype or own) if argument.dtype or own else drawn
 
         def draw(argument: Argument) -> Any:

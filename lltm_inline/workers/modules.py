@@ -41,9 +41,8 @@ class Modules:
         for name in new:
             file = None if name.partition(".")[0] in self._roots else _source_of(sys.modules.get(name))
             if file is not None and (stamp := _stamp_of(file)) is not None:
-                is_sure = (
-                    not self._since - _TICK <= stamp[0] <= time.time_ns()
-                )  # of the future are all files of a clock ahead
+                # What is dated in the future was not changed just now: another clock, as of a share, is ahead.
+                is_sure = not self._since - _TICK <= stamp[0] <= time.time_ns()
                 self._stamps[file] = stamp if is_sure else _UNSURE
         return self._stamps
 

@@ -315,13 +315,8 @@ def dtypes_of(op: Op) -> tuple[torch.dtype, ...]:
 
 
 def called(op: Op, dtype: torch.dtype) -> str:
-    """Name a dtype of cases as an op has it: inputs that are all complex are made of real numbers."""
-    known = {getattr(torch, name).to_real(): name for name in op.dtypes}
-    return (
-        known.get(dtype, dtype_name(dtype))
-        if all(name.startswith("complex") for name in op.dtypes)
-        else dtype_name(dtype)
-    )
+    """Name a dtype of cases as an op has it."""
+    return dtype_name(dtype.to_complex() if op.is_complex else dtype)
 
 
 def with_extent(size: Size, axis: int, extent: int) -> Size:
